@@ -1,0 +1,40 @@
+// One source, two machines: nvcc compiles this tree for the GPU, any C++20 compiler compiles it for the loom.
+//
+// Everything from `arch` up lives in `inline namespace on_gpu` or `on_loom`, so that the same template built by both
+// compilers never shares a symbol. Functions carry one macro, WARPLOOM_FN. They are force-inlined on both machines: on
+// the GPU because a ring must cost nothing, on the loom because a report then finds the user's line in the inline frames
+// of a single return address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define WARPLOOM_GPU 1
+#define WARPLOOM_MACHINE on_gpu
+#define WARPLOOM_FN __device__ __forceinline__
+#define WARPLOOM_CONST_FN __host__ __device__ constexpr
+#else
+#define WARPLOOM_GPU 0
+#define WARPLOOM_MACHINE on_loom
+#define WARPLOOM_FN [[gnu::always_inline]] inline
+#define WARPLOOM_CONST_FN constexpr
+#endif
+
+namespace warploom {
+
+/// The chip a kernel is written for. A template tag, never `__CUDA_ARCH__`: the loom runs both.
+struct sm90 {
+  static constexpr const char* name = "sm90";
+};
+struct sm100 {
+  static constexpr const char* name = "sm100";
+};
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  constexpr uint32_t count() const { return x * y * z; }
+  friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+}  // namespace warploom

@@ -1,0 +1,38 @@
+// The loom side of arch/mbarrier.hpp.
+#pragma once
+
+#include "warploom/loom/native.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+namespace native = ::warploom::loom::native;
+
+WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept { native::mbarrier_init(barrier.value, count); }
+WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept { native::mbarrier_invalidate(barrier.value); }
+WARPLOOM_FN void fence_mbarrier_init() noexcept { native::fence_mbarrier_init(); }
+template <Scope>
+WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count) noexcept {
+  native::mbarrier_arrive(barrier.value, count);
+}
+WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  native::mbarrier_arrive_expect_tx(barrier.value, bytes);
+}
+WARPLOOM_FN void mbarrier_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  native::mbarrier_expect_tx(barrier.value, bytes);
+}
+WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  native::mbarrier_complete_tx(barrier.value, bytes);
+}
+WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noexcept {
+  native::mbarrier_arrive_drop(barrier.value, count);
+}
+template <Scope>
+WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
+  native::mbarrier_wait(barrier.value, phases);
+}
+template <Scope>
+WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
+  return native::mbarrier_test(barrier.value, phases);
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -1,0 +1,28 @@
+// The loom side of arch/shared.hpp.
+#pragma once
+
+#include "warploom/loom/native.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+namespace native = ::warploom::loom::native;
+
+template <class Storage>
+WARPLOOM_FN Storage& shared() noexcept {
+  static_assert(sizeof(Storage) <= shared_capacity, "warploom: the kernel's storage exceeds 227 KiB of shared memory");
+  return *static_cast<Storage*>(native::shared_base());
+}
+WARPLOOM_FN SharedAddress shared_address(const void* object) noexcept { return {native::shared_address(object)}; }
+WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexcept {
+  return {native::map_to_rank(local.value, rank)};
+}
+template <class T>
+WARPLOOM_FN T load_shared(const T* source) noexcept {
+  return *source;
+}
+template <class T>
+WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
+  *destination = value;
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch

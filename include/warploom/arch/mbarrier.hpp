@@ -1,0 +1,51 @@
+// mbarrier: the 8-byte arrival barrier in shared memory (hardware.md §1).
+//
+// A wait names how many phases must have completed, `phases`, not a parity: hardware is handed the parity that follows
+// from it, (phases + 1) & 1, and the loom also checks that the phase which satisfied the parity is the one meant.
+// Waiting for 0 phases passes on a fresh barrier: that is how a producer starts.
+#pragma once
+
+#include "warploom/arch/shared.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+/// The object in shared memory. Its bits are the machine's own; only the functions below touch them.
+struct alignas(8) Mbarrier {
+  uint64_t opaque;
+};
+
+constexpr uint32_t mbarrier_max_count = (1u << 20) - 1;
+
+enum class Scope { cta, cluster };
+
+WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept;
+WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept;
+/// fence.mbarrier_init.release.cluster: publishes this thread's inits to the cluster and to the async proxy
+WARPLOOM_FN void fence_mbarrier_init() noexcept;
+
+/// mbarrier.arrive.release.{cta,cluster}.shared::cluster: `count` arrivals on a barrier of any CTA of the cluster
+template <Scope scope = Scope::cta>
+WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count = 1) noexcept;
+/// mbarrier.arrive.expect_tx: announces `bytes`, then arrives once
+WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept;
+/// mbarrier.expect_tx.relaxed.cluster: announces `bytes` without arriving
+WARPLOOM_FN void mbarrier_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept;
+/// mbarrier.complete_tx.relaxed.cluster: the software stand-in for what TMA does
+WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noexcept;
+/// mbarrier.arrive_drop: leaves the barrier for this and all later phases
+WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count = 1) noexcept;
+
+/// mbarrier.try_wait.parity.acquire in a loop: returns once `phases` phases have completed. Local barriers only.
+template <Scope scope = Scope::cta>
+WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept;
+/// One mbarrier.test_wait.parity: has the phase completed?
+template <Scope scope = Scope::cta>
+WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept;
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch
+
+#if WARPLOOM_GPU
+#include "warploom/arch/gpu/mbarrier.hpp"
+#else
+#include "warploom/arch/loom/mbarrier.hpp"
+#endif

@@ -1,0 +1,97 @@
+// The native front end of the loom: what the loom side of `arch` calls, one function per hardware operation. Each notes
+// its return address, from which a report finds the line. Nothing here throws, and a call that finds an error does not
+// return: its thread is parked for good.
+#pragma once
+
+#include "warploom/arch/config.hpp"
+#include "warploom/types/descriptor.hpp"
+#include "warploom/types/tensor_map.hpp"
+
+namespace warploom::loom::native {
+
+struct Identity {
+  uint32_t thread = 0, warp = 0, lane = 0;
+  uint32_t cluster_rank = 0;
+  Dim3 block, grid, cluster, clusters;  ///< blockIdx, gridDim, cluster index, number of clusters
+};
+const Identity& self() noexcept;
+
+// Shared memory
+void* shared_base() noexcept;
+uint32_t shared_address(const void* object) noexcept;
+uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
+
+// Global memory: reports an address outside the launch's tensors.
+void check_global(const void* address, size_t bytes, bool write) noexcept;
+
+// Warp
+enum class Shuffle : uint8_t { index, exclusive_or, up, down };
+bool elect(uint32_t mask) noexcept;
+void syncwarp(uint32_t mask) noexcept;
+uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept;
+void bar_sync(uint32_t id, uint32_t threads) noexcept;
+void bar_arrive(uint32_t id, uint32_t threads) noexcept;
+void syncthreads() noexcept;
+
+// Cluster
+void cluster_arrive(bool release) noexcept;
+void cluster_wait() noexcept;
+
+// mbarrier
+void mbarrier_init(uint32_t barrier, uint32_t count) noexcept;
+void mbarrier_invalidate(uint32_t barrier) noexcept;
+void fence_mbarrier_init() noexcept;
+void mbarrier_arrive(uint32_t barrier, uint32_t count) noexcept;
+void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
+void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
+void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept;
+void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
+void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
+bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept;
+
+// Fences
+void fence_proxy_async(bool shared_space) noexcept;
+void tcgen05_fence(bool before) noexcept;
+
+// TMA
+struct Coordinates {
+  uint32_t rank;
+  int32_t c[5];
+};
+/// `cta_mask` < 0: no multicast
+void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
+              int cta_mask) noexcept;
+void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept;
+void bulk_commit_group() noexcept;
+void bulk_wait_group(uint32_t pending, bool read_only) noexcept;
+
+// Tensor memory
+enum class TmemShape : uint8_t { m32x32b, m16x256b };
+void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept;
+void tmem_relinquish(int cta_group) noexcept;
+void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept;
+void tmem_load(TmemShape shape, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept;
+void tmem_store(TmemShape shape, uint32_t count, const uint32_t* registers, uint32_t address) noexcept;
+void tmem_wait_load() noexcept;
+void tmem_wait_store() noexcept;
+/// A fragment was read, written or destroyed while its load was in flight.
+void fragment_misuse(const char* what) noexcept;
+
+// Tensor core
+void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept;
+/// `cta_mask` < 0: no multicast
+void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept;
+
+// stmatrix
+void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept;
+
+// Programmatic dependent launch
+void grid_dependency_wait() noexcept;
+void grid_launch_dependents() noexcept;
+
+// Names
+void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept;
+void name_role(const char* role) noexcept;
+void name_named_barrier(uint32_t id, const char* name) noexcept;
+
+}  // namespace warploom::loom::native
