@@ -1,0 +1,102 @@
+// Running a kernel on the loom.
+//
+//   Outcome outcome = launch({.kernel = "gemm", .grid = {4}, .cluster = {2}, .threads = 224, .shared_bytes = n},
+//                            entry, &params, tensors, {.schedule = {Policy::random, 7}});
+//   if (!outcome.report.clean()) fmt::print("{}", to_text(outcome.report));
+//
+// A run is a function of kernel, inputs and schedule string; the number of workers changes nothing but the time.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/arch/config.hpp"
+#include "warploom/loom/event.hpp"
+#include "warploom/loom/report.hpp"
+#include "warploom/types/result.hpp"
+
+namespace warploom::loom {
+
+/// When asynchronous work completes: at once; only when nothing else can run; at random; or as harmfully as the rules
+/// allow (writes land early, reads happen late).
+enum class Policy : uint8_t { eager, lazy, random, adversarial };
+const char* to_string(Policy policy);
+
+/// Text form `policy[:seed][:skew=cta]`, seed in hex: "eager", "random:7f3a", "lazy:0:skew=1".
+struct Schedule {
+  Policy policy = Policy::eager;
+  uint64_t seed = 0;
+  int skew = -1;  ///< this CTA of every cluster runs only when no other can; -1: none
+
+  std::string text() const;
+  static Result<Schedule> parse(std::string_view text);
+};
+
+enum class Access : uint8_t { read, write };
+
+/// Global memory a launch may touch. Any other address is an error.
+struct TensorRef {
+  const void* pointer = nullptr;
+  size_t bytes = 0;
+  Access access = Access::read;
+  const char* name = "";
+};
+
+/// A barrier operation of the kernel, as the mutation seam sees it: the operation and its place in the source.
+struct Site {
+  std::string operation;  ///< "mbarrier.arrive", "tcgen05.commit", ...
+  std::string object;     ///< the ring side it touches first, "input.empty"
+  Location at;
+  uint64_t executions = 0;
+};
+
+enum class Alteration : uint8_t {
+  drop, twice, count_plus, count_minus, bytes_plus, bytes_minus, flip_parity, wrong_stage
+};
+const char* to_string(Alteration alteration);
+
+/// Alters one barrier operation of the running kernel: every execution of the site, or only the `only`-th (from 0).
+struct Mutation {
+  uint32_t site = 0;
+  Alteration alteration = Alteration::drop;
+  int64_t only = -1;
+};
+
+struct Options {
+  Schedule schedule;
+  unsigned workers = 0;                  ///< 0: one per core
+  uint64_t step_limit = 200'000'000;     ///< scheduler steps per cluster before the run counts as endless
+  double seconds_limit = 30.0;           ///< for code that makes no loom call
+  bool record_events = false;
+  bool record_sites = false;             ///< fill Outcome::sites
+  std::optional<Mutation> mutation;
+};
+
+struct LaunchConfig {
+  const char* kernel = "kernel";
+  Dim3 grid;
+  Dim3 cluster;
+  uint32_t threads = 32;
+  size_t shared_bytes = 0;
+};
+
+struct Outcome {
+  Report report;
+  EventLog events;
+  std::vector<Site> sites;
+  uint64_t steps = 0;
+  uint64_t nominal_cycles = 0;  ///< of the longest cluster
+
+  bool ok() const { return report.clean(); }
+};
+
+/// What every thread runs; `params` is the launch's parameter block.
+using Entry = void (*)(const void* params);
+
+Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
+               const Options& options = {});
+
+}  // namespace warploom::loom
