@@ -3,7 +3,7 @@
 // Everything from `arch` up lives in `inline namespace on_gpu` or `on_loom`, so that the same template built by both
 // compilers never shares a symbol. Functions carry one macro, WARPLOOM_FN. They are force-inlined on both machines: on
 // the GPU because a ring must cost nothing, on the loom because a report then finds the user's line in the inline frames
-// of a single return address.
+// of a single return address. Lambdas in library code carry WARPLOOM_LAMBDA for the same reason.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,13 @@
 #define WARPLOOM_MACHINE on_gpu
 #define WARPLOOM_FN __device__ __forceinline__
 #define WARPLOOM_CONST_FN __host__ __device__ constexpr
+#define WARPLOOM_LAMBDA
 #else
 #define WARPLOOM_GPU 0
 #define WARPLOOM_MACHINE on_loom
 #define WARPLOOM_FN [[gnu::always_inline]] inline
 #define WARPLOOM_CONST_FN constexpr
+#define WARPLOOM_LAMBDA __attribute__((always_inline))
 #endif
 
 namespace warploom {

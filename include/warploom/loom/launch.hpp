@@ -51,6 +51,9 @@ struct Site {
   std::string object;     ///< the ring side it touches first, "input.empty"
   Location at;
   uint64_t executions = 0;
+
+  /// Names the site in a Mutation: "operation@user file:line@library file:line".
+  std::string key() const;
 };
 
 enum class Alteration : uint8_t {
@@ -60,7 +63,7 @@ const char* to_string(Alteration alteration);
 
 /// Alters one barrier operation of the running kernel: every execution of the site, or only the `only`-th (from 0).
 struct Mutation {
-  uint32_t site = 0;
+  std::string site;  ///< Site::key()
   Alteration alteration = Alteration::drop;
   int64_t only = -1;
 };

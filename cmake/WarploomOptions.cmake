@@ -1,0 +1,44 @@
+# Options of the project, and the flags every target of ours is compiled with (target `warploom_options`).
+
+find_program(WARPLOOM_NVCC nvcc PATHS /usr/local/cuda/bin DOC "CUDA compiler, if there is one")
+if(WARPLOOM_NVCC)
+  set(gpu_default ON)
+else()
+  set(gpu_default OFF)
+endif()
+
+option(WARPLOOM_CLI "Build the warploom program" ${PROJECT_IS_TOP_LEVEL})
+option(WARPLOOM_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(WARPLOOM_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
+option(WARPLOOM_GPU "Compile the kernels for sm_90a and sm_100a (needs CUDA 13.0 or newer)" ${gpu_default})
+option(WARPLOOM_WERROR "Treat warnings in our code as errors" ${PROJECT_IS_TOP_LEVEL})
+set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined")
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+  endif()
+  # No NDEBUG: an assert in the checker must hold in the build that people run.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
+
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
+
+add_library(warploom_options INTERFACE)
+# -g always: reports name the line of a kernel, and find it in the DWARF of the running program. For the same reason
+# there is no link-time optimisation and no split DWARF.
+target_compile_options(warploom_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-g;-ffp-contract=off;-Wall;-Wextra;-Wpedantic;-Wshadow>"
+  "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WARPLOOM_WERROR}>>:-Werror>")
+set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
+
+if(WARPLOOM_SANITIZE)
+  # Not through warploom_options: examples and tests that link the library need the same run-time.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O1;-fsanitize=${WARPLOOM_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
+  add_link_options("-fsanitize=${WARPLOOM_SANITIZE}")
+endif()

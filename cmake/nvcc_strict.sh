@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs one nvcc compilation, keeps what ptxas says about registers next to the object (<object>.ptxas.txt), and fails
+# where ptxas only remarks that a kernel lost what makes it fast: spilled registers, serialised wgmma.
+set -uo pipefail
+
+object=""
+previous=""
+for argument in "$@"; do
+  [[ $previous == -o ]] && object=$argument
+  previous=$argument
+done
+[[ $object == *.o ]] || exec "$@"
+
+log=$object.ptxas.txt
+"$@" >"$log" 2>&1
+status=$?
+if ((status != 0)); then
+  cat "$log" >&2
+  exit "$status"
+fi
+grep -v -e '^ptxas info' -e 'bytes stack frame' "$log" >&2
+if grep -E -e '[1-9][0-9]* bytes spill' -e 'Potential Performance Loss' "$log" >&2; then
+  echo "error: the kernel would run, slowly; see $log" >&2
+  rm -f "$object"
+  exit 1
+fi
+exit 0

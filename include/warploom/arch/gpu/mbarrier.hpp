@@ -1,0 +1,84 @@
+// The GPU side of arch/mbarrier.hpp. Every arrive is the shared::cluster form: it reaches a barrier of any CTA, and a
+// local address is one of them, since it carries the CTA's own rank.
+#pragma once
+
+#include "warploom/arch/gpu/ptx.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+namespace detail {
+template <Scope scope>
+inline constexpr auto scope_tag = [] {
+  if constexpr (scope == Scope::cta) {
+    return ptx::scope_cta;
+  } else {
+    return ptx::scope_cluster;
+  }
+}();
+
+/// `phases` phases are complete exactly when this parity's wait passes (hardware.md §1.3).
+WARPLOOM_FN uint32_t wait_parity(uint32_t phases) noexcept { return (phases + 1) & 1; }
+}  // namespace detail
+
+// mbarrier.init.shared.b64 [a], count
+WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept {
+  detail::ptx::mbarrier_init(detail::generic_pointer<uint64_t>(barrier), count);
+}
+// mbarrier.inval.shared::cta.b64 [a]
+WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier.value) : "memory");
+}
+WARPLOOM_FN void fence_mbarrier_init() noexcept {
+  detail::ptx::fence_mbarrier_init(detail::ptx::sem_release, detail::ptx::scope_cluster);
+}
+// mbarrier.arrive.release.{cta,cluster}.shared::cluster.b64 _, [a], count
+// The cluster scope is not free: ptxas puts a GPU-wide memory barrier before it.
+template <Scope scope>
+WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count) noexcept {
+  if constexpr (scope == Scope::cta) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
+                 : "memory");
+  } else {
+    detail::ptx::mbarrier_arrive(detail::ptx::sem_release, detail::ptx::scope_cluster, detail::ptx::space_cluster,
+                                 detail::generic_pointer<uint64_t>(barrier), count);
+  }
+}
+// mbarrier.arrive.expect_tx.release.cta.shared::cluster.b64 _, [a], bytes
+WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(bytes)
+               : "memory");
+}
+// mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [a], bytes
+WARPLOOM_FN void mbarrier_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  detail::ptx::mbarrier_expect_tx(detail::ptx::sem_relaxed, detail::ptx::scope_cluster, detail::ptx::space_cluster,
+                                  detail::generic_pointer<uint64_t>(barrier), bytes);
+}
+// mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [a], bytes
+WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(barrier.value), "r"(bytes)
+               : "memory");
+}
+// mbarrier.arrive_drop.release.cta.shared::cluster.b64 _, [a], count
+WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noexcept {
+  asm volatile("mbarrier.arrive_drop.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
+               : "memory");
+}
+// mbarrier.try_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity, hint
+template <Scope scope>
+WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
+  const uint32_t parity = detail::wait_parity(phases);
+  constexpr uint32_t suspend_time_hint = 0x989680;  // one try may sleep this many nanoseconds: 10 ms
+  while (!detail::ptx::mbarrier_try_wait_parity(detail::ptx::sem_acquire, detail::scope_tag<scope>,
+                                                detail::generic_pointer<uint64_t>(barrier), parity,
+                                                suspend_time_hint)) {
+  }
+}
+// mbarrier.test_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity
+template <Scope scope>
+WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
+  return detail::ptx::mbarrier_test_wait_parity(detail::ptx::sem_acquire, detail::scope_tag<scope>,
+                                                detail::generic_pointer<uint64_t>(barrier),
+                                                detail::wait_parity(phases));
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch

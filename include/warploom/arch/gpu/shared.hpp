@@ -1,0 +1,47 @@
+// The GPU side of arch/shared.hpp. Plain accesses stay C++: the compiler turns them into ld.shared and st.shared.
+#pragma once
+
+#include "warploom/arch/gpu/ptx.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+namespace detail {
+extern __shared__ __align__(1024) unsigned char dynamic_shared[];
+
+/// `cuda::ptx` wants generic pointers and turns them back into window addresses: both conversions compile to nothing.
+/// Any shared::cluster address is good: the upper half of a generic pointer says "shared window", the lower which byte.
+template <class T>
+WARPLOOM_FN T* generic_pointer(SharedAddress address) noexcept {
+  return static_cast<T*>(__cvta_shared_to_generic(address.value));
+}
+}  // namespace detail
+
+template <class Storage>
+WARPLOOM_FN Storage& shared() noexcept {
+  static_assert(sizeof(Storage) <= shared_capacity, "warploom: the kernel's storage exceeds 227 KiB of shared memory");
+  static_assert(alignof(Storage) <= 1024, "warploom: shared memory is 1024-byte aligned, the storage asks for more");
+  return *reinterpret_cast<Storage*>(detail::dynamic_shared);
+}
+WARPLOOM_FN SharedAddress shared_address(const void* object) noexcept {
+  return {static_cast<uint32_t>(__cvta_generic_to_shared(object))};
+}
+// mapa.shared::cluster.u32 d, a, rank
+WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexcept {
+  SharedAddress mapped;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped.value) : "r"(local.value), "r"(rank));
+  return mapped;
+}
+template <class T>
+WARPLOOM_FN T load_shared(const T* source) noexcept {
+  using Word = detail::access_word<T>;
+  __builtin_assume(__isShared(source));
+  return ::cuda::std::bit_cast<T>(*reinterpret_cast<const Word*>(source));
+}
+template <class T>
+WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
+  using Word = detail::access_word<T>;
+  __builtin_assume(__isShared(destination));
+  *reinterpret_cast<Word*>(destination) = ::cuda::std::bit_cast<Word>(value);
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -1,0 +1,33 @@
+// Warp roles: which warps of the CTA play which part. Policies take their thread and warp counts from here.
+#pragma once
+
+#include "warploom/arch/identity.hpp"
+
+namespace warploom {
+
+template <int first, int count>
+struct WarpRole {
+  static constexpr int first_warp = first;
+  static constexpr int warps = count;
+  static constexpr int threads = 32 * count;
+};
+
+/// Four warps, the first of the CTA: a warp may touch only the tensor-memory lanes of its index modulo 4.
+struct Epilogue : WarpRole<0, 4> {
+  static constexpr char name[] = "epilogue";
+};
+struct Load : WarpRole<4, 1> {
+  static constexpr char name[] = "load";
+};
+struct Mma : WarpRole<5, 1> {
+  static constexpr char name[] = "mma";
+};
+struct EpilogueLoad : WarpRole<6, 1> {
+  static constexpr char name[] = "epilogue-load";
+};
+
+/// Threads of a CTA with these roles.
+template <class... Roles>
+inline constexpr int threads_of = (0 + ... + Roles::threads);
+
+}  // namespace warploom

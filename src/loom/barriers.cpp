@@ -1,0 +1,342 @@
+// mbarriers, named barriers and the cluster barrier: state, waiters and the rules around them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+namespace {
+
+// A live mbarrier's eight bytes hold this tag and its index, so that a stray write to them is noticed.
+constexpr uint64_t barrier_tag = 0xba77ull << 48;
+constexpr uint64_t barrier_tag_mask = 0xffffull << 48;
+
+uint32_t parity_of(uint64_t phases) { return static_cast<uint32_t>((phases + 1) & 1); }
+
+}  // namespace
+
+std::string Barrier::name() const {
+  if (ring == nullptr) return fmt::format("mbarrier at 0x{:x}", offset);
+  const char* end = side == 0 ? ".full" : side == 1 ? ".empty" : "";
+  if (stages <= 1 && side == 2) return ring;
+  return fmt::format("{}{}[{}]", ring, end, stage);
+}
+
+Barrier* Cluster::find_barrier(Cta& cta, uint32_t offset) {
+  if (offset % 8 != 0 || !inside(cta, offset, 8)) return nullptr;
+  uint64_t word = 0;
+  std::memcpy(&word, cta.window + offset, sizeof(word));
+  if ((word & barrier_tag_mask) != barrier_tag) return nullptr;
+  const uint64_t index = word & ~barrier_tag_mask;
+  if (index >= cta.barriers.size()) return nullptr;
+  Barrier* barrier = cta.barriers[index].get();
+  return barrier->offset == offset && barrier->live ? barrier : nullptr;
+}
+
+Barrier& Cluster::barrier_at(Thread& thread, Pc pc, uint32_t address, bool local_only) {
+  Cta* cta = owner(address);
+  const uint32_t offset = address & offset_mask;
+  if (cta == nullptr || offset % 8 != 0 || !inside(*cta, offset, 8))
+    fail(thread, pc, "BAR-ADDRESS", fmt::format("0x{:08x} is not the address of an mbarrier in this cluster", address));
+  if (local_only && cta != thread.cta)
+    fail(thread, pc, "BAR-REMOTE-WAIT",
+         fmt::format("only arrivals may name another CTA's mbarrier; this one is in CTA {}", cta->rank));
+  if (cta->alive == 0)
+    fail(thread, pc, "EXIT-REMOTE", fmt::format("signals an mbarrier of CTA {}, which has exited", cta->rank));
+  Barrier* barrier = find_barrier(*cta, offset);
+  if (barrier == nullptr) {
+    for (const auto& known : cta->barriers)
+      if (known->offset == offset && known->live)
+        fail(thread, pc, "BAR-UNINIT", fmt::format("the bytes of {} were overwritten", known->name()));
+    fail(thread, pc, "BAR-UNINIT", fmt::format("the mbarrier at 0x{:08x} was not initialised", address));
+  }
+  return *barrier;
+}
+
+void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
+  step(thread);
+  const Altered altered = alter("mbarrier.init", pc, nullptr);
+  Cta& cta = *thread.cta;
+  const uint32_t offset = address & offset_mask;
+  if (owner(address) != &cta || offset % 8 != 0 || !inside(cta, offset, 8))
+    fail(thread, pc, "BAR-ADDRESS", fmt::format("mbarrier.init needs an 8-byte aligned address of this CTA, not 0x{:08x}", address));
+  for (uint32_t i = 0; i < altered.times; ++i) {
+    if (const Barrier* live = find_barrier(cta, offset))
+      fail(thread, pc, "BAR-REINIT", fmt::format("{} is initialised again while it is live", live->name()));
+    auto barrier = std::make_unique<Barrier>();
+    barrier->cta = &cta;
+    barrier->offset = offset;
+    barrier->live = true;
+    if (barrier->state.init(count + static_cast<uint32_t>(altered.count)) != MbarrierFault::none)
+      fail(thread, pc, "ARRIVE-OVERFLOW",
+           fmt::format("mbarrier.init with count {}; 1 to 1048575 are possible", count + static_cast<uint32_t>(altered.count)));
+    const uint64_t word = barrier_tag | cta.barriers.size();
+    std::memcpy(cta.window + offset, &word, sizeof(word));
+    cta.barriers.push_back(std::move(barrier));
+  }
+}
+
+void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
+  step(thread);
+  Barrier& barrier = barrier_at(thread, pc, address, true);
+  barrier.live = false;
+  std::memset(thread.cta->window + barrier.offset, 0xff, 8);
+}
+
+void Cluster::name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
+                            const char* signalled_by) {
+  (void)pc;
+  for (uint32_t i = 0; i < count; ++i) {
+    Barrier* barrier = find_barrier(*thread.cta, (first & offset_mask) + 8 * i);
+    if (barrier == nullptr) continue;  // an init the mutation seam dropped
+    barrier->ring = ring;
+    barrier->side = side;
+    barrier->stage = i;
+    barrier->stages = count;
+    barrier->signalled_by = signalled_by;
+  }
+}
+
+uint32_t Cluster::next_stage(const Barrier& barrier) const {
+  if (barrier.ring == nullptr || barrier.stages < 2) return barrier.offset + 8;
+  return barrier.offset - 8 * barrier.stage + 8 * ((barrier.stage + 1) % barrier.stages);
+}
+
+MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t time) {
+  const uint64_t phase = barrier.state.phase;
+  MbarrierFault fault = MbarrierFault::none;
+  switch (signal.kind) {
+    case SignalKind::arrive:
+    case SignalKind::commit: fault = barrier.state.arrive(signal.arrivals); break;
+    case SignalKind::expect_tx: fault = barrier.state.expect_tx(static_cast<uint32_t>(signal.bytes)); break;
+    case SignalKind::arrive_expect_tx:
+      fault = barrier.state.arrive_expect_tx(static_cast<uint32_t>(signal.bytes));
+      break;
+    case SignalKind::complete_tx: fault = barrier.state.complete_tx(static_cast<uint32_t>(signal.bytes)); break;
+    case SignalKind::arrive_drop: fault = barrier.state.arrive_drop(signal.arrivals); break;
+  }
+  if (fault != MbarrierFault::none) return fault;
+
+  auto same = [&](const Signal& s) { return s.kind == signal.kind && s.warp == signal.warp && s.pc == signal.pc; };
+  auto known = std::find_if(barrier.current.begin(), barrier.current.end(), same);
+  if (known == barrier.current.end()) {
+    barrier.current.push_back(signal);
+  } else {
+    known->times += signal.times;
+    known->arrivals += signal.arrivals;
+    known->bytes += signal.bytes;
+    known->lanes |= signal.lanes;
+  }
+  barrier.phase_time = std::max(barrier.phase_time, time);
+  if (barrier.state.phase != phase) {
+    barrier.completed_at = barrier.phase_time;
+    barrier.previous.swap(barrier.current);
+    barrier.current.clear();
+    if (recording())
+      record(EventKind::phase, *barrier.cta, signal.warp->index, barrier.completed_at, barrier.completed_at,
+             static_cast<int64_t>(phase), barrier.name());
+    std::vector<Thread*> waiters;
+    waiters.swap(barrier.waiters);
+    for (Thread* waiter : waiters) wake(*waiter, barrier.completed_at);
+  }
+  return fault;
+}
+
+void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal) {
+  const MbarrierState& state = barrier.state;
+  std::vector<std::string> notes{fmt::format("{} is signalled by {}", barrier.name(), barrier.signalled_by)};
+  switch (fault) {
+    case MbarrierFault::arrive_overflow:
+    case MbarrierFault::drop_range:
+      fail(thread, pc, "ARRIVE-OVERFLOW",
+           fmt::format("{} arrival(s) on {} of cta {}, whose phase {} expects {} more of {}", signal.arrivals,
+                       barrier.name(), barrier.cta->rank, state.phase, state.pending, state.expected),
+           std::move(notes));
+    case MbarrierFault::count_range:
+      fail(thread, pc, "ARRIVE-OVERFLOW", fmt::format("an arrive count of {} on {}; 1 to 1048575 are possible",
+                                                      signal.arrivals, barrier.name()), std::move(notes));
+    case MbarrierFault::tx_underflow:
+    case MbarrierFault::tx_overflow:
+      fail(thread, pc, "TX-RANGE",
+           fmt::format("{} bytes take the byte count of {} out of its range of +-1048575 (it stood at {})",
+                       signal.bytes, barrier.name(), state.tx),
+           std::move(notes));
+    case MbarrierFault::none: break;
+  }
+}
+
+void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes) {
+  step(thread);
+  Barrier* barrier = &barrier_at(thread, pc, address, false);
+  const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
+                          : kind == SignalKind::arrive_expect_tx ? "mbarrier.arrive.expect_tx"
+                          : kind == SignalKind::expect_tx        ? "mbarrier.expect_tx"
+                          : kind == SignalKind::complete_tx      ? "mbarrier.complete_tx"
+                                                                 : "mbarrier.arrive_drop";
+  const Altered altered = alter(operation, pc, barrier);
+  if (altered.wrong_stage)
+    barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), false);
+  for (uint32_t i = 0; i < altered.times; ++i) {
+    Signal signal{.kind = kind, .warp = thread.warp, .lanes = 1u << thread.id.lane, .pc = pc, .times = 1};
+    if (kind == SignalKind::arrive || kind == SignalKind::arrive_drop)
+      signal.arrivals = count + static_cast<uint32_t>(altered.count);
+    if (kind == SignalKind::arrive_expect_tx) signal.arrivals = 1;
+    if (kind != SignalKind::arrive && kind != SignalKind::arrive_drop)
+      signal.bytes = static_cast<int64_t>(bytes) + altered.bytes;
+    // An arrival of zero (an altered count) is no signal at all on the hardware's side of the seam.
+    if (signal.arrivals == 0 && signal.bytes == 0) continue;
+    const MbarrierFault result = apply(*barrier, signal, thread.time);
+    if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
+    if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))
+      record(EventKind::arrive, *barrier->cta, thread.warp->index, thread.time, thread.time, signal.arrivals,
+             barrier->name());
+  }
+}
+
+void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  step(thread);
+  Barrier* barrier = &barrier_at(thread, pc, address, true);
+  const Altered altered = alter("mbarrier.wait", pc, barrier);
+  if (altered.times == 0) return;
+  if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
+  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
+
+  if (barrier->ring != nullptr && barrier->side != 2) {
+    auto& sides = thread.warp->sides;
+    auto bound = std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == barrier->ring; });
+    if (bound == sides.end()) {
+      sides.emplace_back(barrier->ring, barrier->side);
+    } else if (bound->second != barrier->side) {
+      fail(thread, pc, "RING-SIDE",
+           fmt::format("warp {} waits on {} but has so far been ring {}'s {}", thread.id.warp, barrier->name(),
+                       barrier->ring, bound->second == 0 ? "consumer" : "producer"));
+    }
+  }
+
+  const uint64_t before = thread.time;
+  while (!barrier->state.parity_passed(parity)) {
+    thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = barrier, .phases = phases, .parity = parity};
+    barrier->waiters.push_back(&thread);
+    park(thread);
+  }
+  thread.time = std::max(thread.time, barrier->state.phase == 0 ? 0 : barrier->completed_at);
+  if (barrier->state.phase != phases) {
+    fail(thread, pc, "PHASE",
+         fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
+                     static_cast<int64_t>(phases) - 1, barrier->name(), barrier->state.phase,
+                     barrier->state.phase > phases ? "the waiter fell behind" : "that phase has not begun"),
+         {fmt::format("{} is signalled by {}", barrier->name(), barrier->signalled_by)});
+  }
+  if (recording() && thread.id.lane == 0 && thread.time > before)
+    record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
+           barrier->name());
+}
+
+bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  step(thread);
+  Barrier& barrier = barrier_at(thread, pc, address, true);
+  const Altered altered = alter("mbarrier.test_wait", pc, &barrier);
+  const bool passed = barrier.state.parity_passed(parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity));
+  if (passed && barrier.state.phase != phases)
+    fail(thread, pc, "PHASE",
+         fmt::format("a test for phase {} of {} passed on its parity, but {} phases are complete",
+                     static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase));
+  if (passed) thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
+  return passed;
+}
+
+void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
+  const Altered altered = alter(sync ? "bar.sync" : "bar.arrive", pc, nullptr);
+  if (altered.times == 0) return;
+  threads += static_cast<uint32_t>(altered.count);
+  if (altered.wrong_stage) ++id;
+  if (altered.times == 2) enter_named_barrier(warp, pc, id, threads, false);
+  enter_named_barrier(warp, pc, id, threads, sync);
+}
+
+void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
+  Thread& thread = *running_;
+  Cta& cta = *warp.cta;
+  if (id >= 16) fail(thread, pc, "NAMED-BAR", fmt::format("named barrier {} does not exist; ids are 0 to 15", id));
+  NamedBarrier& barrier = cta.named[id];
+  if (threads == 0 || threads % 32 != 0 || threads > cta.threads.size())
+    fail(thread, pc, "NAMED-BAR",
+         fmt::format("named barrier {} with {} threads; a multiple of 32 up to the CTA's {} is needed", id, threads,
+                     cta.threads.size()));
+  if (barrier.arrived == 0) {
+    barrier.expected = threads;
+    barrier.time = 0;
+  }
+  if (barrier.expected != threads)
+    fail(thread, pc, "NAMED-BAR",
+         fmt::format("named barrier {} ({}) was entered for {} threads and now for {}", id, barrier.name,
+                     barrier.expected, threads));
+  if (std::find(barrier.members.begin(), barrier.members.end(), &warp) != barrier.members.end())
+    fail(thread, pc, "NAMED-BAR",
+         fmt::format("warp {} arrives twice at named barrier {} ({}) before it completes", warp.index, id,
+                     barrier.name));
+  barrier.members.push_back(&warp);
+  barrier.arrived += 32;
+  barrier.time = std::max(barrier.time, thread.time);
+  if (sync) barrier.waiting.push_back(&warp);
+  if (barrier.arrived < barrier.expected) {
+    if (sync) park_warp(warp, {.kind = WaitKind::named_barrier, .pc = pc, .id = id});
+    return;
+  }
+  std::vector<Warp*> waiting;
+  waiting.swap(barrier.waiting);
+  barrier.members.clear();
+  barrier.arrived = 0;
+  for (Warp* other : waiting) {
+    if (recording() && barrier.time > other->lanes[0]->time)
+      record(EventKind::wait, cta, other->index, other->lanes[0]->time, barrier.time, 0,
+             fmt::format("named barrier {}", id));
+    if (other == &warp) {
+      for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, barrier.time);
+    } else {
+      wake_warp(*other, barrier.time);
+    }
+  }
+}
+
+void Cluster::cluster_arrive(Thread& thread, Pc pc) {
+  step(thread);
+  const Altered altered = alter("barrier.cluster.arrive", pc, nullptr);
+  for (uint32_t i = 0; i < altered.times; ++i) {
+    if (thread.cluster_arrived)
+      fail(thread, pc, "CLUSTER-BAR", "a thread arrives twice at the cluster barrier without waiting in between");
+    thread.cluster_arrived = true;
+    thread.cluster_phase = cluster_phase_;
+    ++cluster_arrived_;
+    cluster_time_ = std::max(cluster_time_, thread.time);
+  }
+  cluster_barrier_check();
+}
+
+void Cluster::cluster_wait(Thread& thread, Pc pc) {
+  step(thread);
+  if (alter("barrier.cluster.wait", pc, nullptr).times == 0) {
+    thread.cluster_arrived = false;
+    return;
+  }
+  if (!thread.cluster_arrived) fail(thread, pc, "CLUSTER-BAR", "a thread waits at the cluster barrier without having arrived");
+  while (cluster_phase_ == thread.cluster_phase) {
+    thread.wait = {.kind = WaitKind::cluster_barrier, .pc = pc};
+    cluster_waiters_.push_back(&thread);
+    park(thread);
+  }
+  thread.cluster_arrived = false;
+}
+
+void Cluster::cluster_barrier_check() {
+  if (cluster_arrived_ == 0 || cluster_arrived_ < alive_) return;
+  ++cluster_phase_;
+  cluster_arrived_ = 0;
+  std::vector<Thread*> waiters;
+  waiters.swap(cluster_waiters_);
+  for (Thread* waiter : waiters) wake(*waiter, cluster_time_);
+  cluster_time_ = 0;
+}
+
+}  // namespace warploom::loom

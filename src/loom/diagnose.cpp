@@ -1,0 +1,354 @@
+// From the machine's state to a report: findings with their lines, and at a standstill who waits for whom and why.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "loom/machine.hpp"
+#include "loom/symbols.hpp"
+
+namespace warploom::loom {
+namespace {
+
+Agents agents_of(const Warp& warp, uint32_t lanes) {
+  return {.cta = warp.cta->rank, .first_warp = warp.index, .last_warp = warp.index, .lanes = lanes, .role = warp.role};
+}
+
+Location location(Pc pc) { return pc == nullptr ? Location{} : locate(pc); }
+
+std::string line_of(const Location& at) {
+  return at.user.line == 0 ? std::string("?") : fmt::format("{}:{}", at.user.file, at.user.line);
+}
+
+/// Adds warp `warp` to a list of ranges of like agents.
+void merge(std::vector<Agents>& list, const Agents& more) {
+  for (Agents& known : list) {
+    if (known.cta == more.cta && known.role == more.role && known.lanes == more.lanes &&
+        known.last_warp + 1 >= more.first_warp && known.first_warp <= more.first_warp) {
+      known.last_warp = std::max(known.last_warp, more.last_warp);
+      return;
+    }
+  }
+  list.push_back(more);
+}
+
+std::string describe(const Agents& agents) {
+  std::string text = agents.first_warp == agents.last_warp
+                         ? fmt::format("cta {} warp {}", agents.cta, agents.first_warp)
+                         : fmt::format("cta {} warps {}-{}", agents.cta, agents.first_warp, agents.last_warp);
+  if (!agents.role.empty()) text += fmt::format(" ({})", agents.role);
+  return text;
+}
+
+std::vector<Contribution> contributions(const std::vector<Signal>& signals) {
+  std::vector<Contribution> list;
+  for (const Signal& signal : signals) {
+    Contribution contribution{.kind = signal.kind,
+                              .agents = agents_of(*signal.warp, signal.lanes),
+                              .at = location(signal.pc),
+                              .times = signal.times,
+                              .arrivals = signal.arrivals,
+                              .bytes = signal.bytes};
+    // Neighbouring warps that did the same from the same line are one entry.
+    auto same = std::find_if(list.begin(), list.end(), [&](const Contribution& known) {
+      return known.kind == contribution.kind && line_of(known.at) == line_of(contribution.at) &&
+             known.agents.cta == contribution.agents.cta && known.agents.role == contribution.agents.role &&
+             known.agents.lanes == contribution.agents.lanes &&
+             known.agents.last_warp + 1 == contribution.agents.first_warp;
+    });
+    if (same == list.end()) {
+      list.push_back(std::move(contribution));
+    } else {
+      same->agents.last_warp = contribution.agents.last_warp;
+      same->times += contribution.times;
+      same->arrivals += contribution.arrivals;
+      same->bytes += contribution.bytes;
+    }
+  }
+  return list;
+}
+
+/// What the threads of a warp are doing now, in a few words.
+std::string whereabouts(const Warp& warp) {
+  const Thread* waiting = nullptr;
+  bool exited = true;
+  for (const Thread* lane : warp.lanes) {
+    exited = exited && lane->state == Thread::State::exited;
+    if (lane->state != Thread::State::parked) continue;
+    // A lane in a warp collective waits for its own warp; the lane that is elsewhere says more.
+    if (waiting == nullptr || waiting->wait.kind == WaitKind::warp_collective) waiting = lane;
+  }
+  if (exited) return "has exited";
+  if (waiting == nullptr) return "is running";
+  const Wait& wait = waiting->wait;
+  const std::string line = line_of(location(wait.pc));
+  switch (wait.kind) {
+    case WaitKind::mbarrier:
+      return fmt::format("waits for {} phase {} at {}", wait.barrier->name(), static_cast<int64_t>(wait.phases) - 1,
+                         line);
+    case WaitKind::named_barrier: return fmt::format("waits at named barrier {} at {}", wait.id, line);
+    case WaitKind::cluster_barrier: return fmt::format("waits at the cluster barrier at {}", line);
+    case WaitKind::warp_collective: return fmt::format("waits for its own lanes in {} at {}", wait.operation, line);
+    case WaitKind::bulk_group: return fmt::format("waits for bulk stores at {}", line);
+    case WaitKind::tmem_alloc: return fmt::format("waits in {} at {}", wait.operation, line);
+  }
+  return "waits";
+}
+
+}  // namespace
+
+/// Reads a cluster at a standstill.
+class Diagnosis {
+ public:
+  explicit Diagnosis(Cluster& cluster) : cluster_(cluster) {}
+
+  std::vector<Waiter> waiters() {
+    std::vector<Waiter> list;
+    std::vector<const Wait*> waits;
+    for (const auto& thread : cluster_.threads_) {
+      if (thread->state != Thread::State::parked) continue;
+      const Wait& wait = thread->wait;
+      // Lanes that wait for their own warp are shown only where nothing else holds that warp up.
+      if (wait.kind == WaitKind::warp_collective && held_elsewhere(*thread->warp)) continue;
+      add(list, waits, *thread, wait);
+    }
+    for (size_t i = 0; i < list.size(); ++i) explain(list[i], *waits[i]);
+    return list;
+  }
+
+ private:
+  static bool held_elsewhere(const Warp& warp) {
+    return std::any_of(warp.lanes.begin(), warp.lanes.end(), [](const Thread* lane) {
+      return lane->state == Thread::State::parked && lane->wait.kind != WaitKind::warp_collective;
+    });
+  }
+
+  static bool same_wait(const Wait& a, const Wait& b) {
+    return a.kind == b.kind && a.barrier == b.barrier && a.phases == b.phases && a.id == b.id &&
+           std::string_view(a.operation) == b.operation && line_of(location(a.pc)) == line_of(location(b.pc));
+  }
+
+  void add(std::vector<Waiter>& list, std::vector<const Wait*>& waits, const Thread& thread, const Wait& wait) {
+    const uint32_t bit = 1u << thread.id.lane;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!same_wait(*waits[i], wait)) continue;
+      Agents& last = list[i].agents.back();
+      if (last.cta == thread.cta->rank && last.last_warp == thread.id.warp) {
+        last.lanes |= bit;
+      } else {
+        collapse(list[i].agents);
+        list[i].agents.push_back(agents_of(*thread.warp, bit));
+      }
+      return;
+    }
+    Waiter waiter;
+    waiter.kind = wait.kind;
+    waiter.agents.push_back(agents_of(*thread.warp, bit));
+    waiter.at = location(wait.pc);
+    list.push_back(std::move(waiter));
+    waits.push_back(&wait);
+  }
+
+  static void collapse(std::vector<Agents>& agents) {
+    if (agents.size() < 2) return;
+    const Agents last = agents.back();
+    agents.pop_back();
+    merge(agents, last);
+  }
+
+  void explain(Waiter& waiter, const Wait& wait) {
+    collapse(waiter.agents);
+    switch (wait.kind) {
+      case WaitKind::mbarrier: explain_mbarrier(waiter, wait); break;
+      case WaitKind::named_barrier: explain_named(waiter, wait); break;
+      case WaitKind::cluster_barrier: explain_cluster(waiter); break;
+      case WaitKind::warp_collective: explain_collective(waiter, wait); break;
+      case WaitKind::bulk_group:
+        waiter.object = "bulk store groups";
+        waiter.causes.push_back("the stores cannot make progress");
+        break;
+      case WaitKind::tmem_alloc:
+        waiter.object = wait.operation;
+        waiter.causes.push_back(std::string_view(wait.operation).find("pair") != std::string_view::npos
+                                    ? "the other CTA of the pair has not joined"
+                                    : fmt::format("{} columns of tensor memory are not free", wait.id));
+        break;
+    }
+  }
+
+  void explain_mbarrier(Waiter& waiter, const Wait& wait) {
+    const Barrier& barrier = *wait.barrier;
+    const MbarrierState& state = barrier.state;
+    waiter.object = barrier.name();
+    waiter.owner = fmt::format("cta {}", barrier.cta->rank);
+    waiter.phase = wait.phases == 0 ? 0 : wait.phases - 1;
+    waiter.current = state.phase;
+    waiter.expected = state.expected;
+    waiter.arrived = state.expected - state.pending;
+    waiter.signalled_by = barrier.signalled_by;
+    waiter.contributions = contributions(barrier.current);
+    waiter.previous = contributions(barrier.previous);
+    for (const Signal& signal : barrier.current) {
+      if (signal.kind == SignalKind::complete_tx)
+        waiter.bytes_landed += signal.bytes;
+      else
+        waiter.bytes_armed += signal.bytes;
+    }
+    if (state.phase + 1 > wait.phases && wait.phases > 0) {
+      waiter.causes.push_back(fmt::format("phase {} is complete, but the barrier has moved on to phase {}: the waiter "
+                                          "came too late or waits on the wrong parity",
+                                          waiter.phase, state.phase));
+      return;
+    }
+    if (state.phase + 1 < wait.phases)
+      waiter.causes.push_back(fmt::format("the barrier is only in phase {}", state.phase));
+    if (state.tx > 0)
+      waiter.causes.push_back(fmt::format("{} of {} armed bytes have not landed and no TMA load is in flight: more was "
+                                          "armed than issued",
+                                          state.tx, waiter.bytes_armed));
+    if (state.tx < 0)
+      waiter.causes.push_back(fmt::format("{} bytes landed beyond the {} armed: {}", -state.tx, waiter.bytes_armed,
+                                          waiter.bytes_armed == 0 ? "nobody armed this phase" : "too little was armed"));
+    if (state.pending > 0) missing_arrivals(waiter, barrier);
+  }
+
+  /// Who brought arrivals in the phase before, or is said to, and has not in this one.
+  void missing_arrivals(Waiter& waiter, const Barrier& barrier) {
+    std::set<const Warp*> came;
+    for (const Signal& signal : barrier.current)
+      if (signal.arrivals > 0) came.insert(signal.warp);
+    std::vector<Agents> absent;
+    std::string where;
+    std::string doing;
+    for (const Signal& signal : barrier.previous) {
+      if (signal.arrivals == 0) continue;
+      uint32_t now = 0;
+      for (const Signal& current : barrier.current)
+        if (current.warp == signal.warp && current.kind == signal.kind) now += current.arrivals;
+      if (now >= signal.arrivals) continue;
+      merge(absent, agents_of(*signal.warp, signal.lanes));
+      where = line_of(location(signal.pc));
+      doing = whereabouts(*signal.warp);
+    }
+    const std::string count = fmt::format("{} of {} arrivals are missing", barrier.state.pending, barrier.state.expected);
+    if (!absent.empty()) {
+      std::vector<std::string> names;
+      for (const Agents& agents : absent) names.push_back(describe(agents));
+      waiter.causes.push_back(fmt::format("{}: {} brought them in phase {} from {}, and now {}", count,
+                                          fmt::join(names, ", "), barrier.state.phase - 1, where, doing));
+      return;
+    }
+    // First phase, or everyone who came before came again: the policies say who is meant.
+    std::vector<std::string> names;
+    for (const auto& cta : cluster_.ctas_) {
+      for (const auto& warp : cta->warps) {
+        if (warp->role[0] == '\0' || came.contains(warp.get())) continue;
+        if (std::string_view(barrier.signalled_by).find(warp->role) == std::string_view::npos) continue;
+        if (cta.get() != barrier.cta && cta->rank / 2 != barrier.cta->rank / 2) continue;
+        names.push_back(fmt::format("{} {}", describe(agents_of(*warp, 0)), whereabouts(*warp)));
+      }
+    }
+    std::string text = fmt::format("{}; they come from {}", count, barrier.signalled_by);
+    if (!names.empty()) text += fmt::format(": {}", names.front());
+    if (names.size() > 1) text += fmt::format(" (and {} more warps)", names.size() - 1);
+    waiter.causes.push_back(std::move(text));
+  }
+
+  void explain_named(Waiter& waiter, const Wait& wait) {
+    const Cta& cta = cluster_.cta(waiter.agents.front().cta);
+    const NamedBarrier& barrier = cta.named[wait.id];
+    waiter.object = barrier.name[0] == '\0' ? fmt::format("named barrier {}", wait.id)
+                                            : fmt::format("named barrier {} ({})", wait.id, barrier.name);
+    waiter.owner = fmt::format("cta {}", cta.rank);
+    waiter.arrived = barrier.arrived;
+    waiter.expected = barrier.expected;
+    std::vector<Agents> present;
+    for (const Warp* warp : barrier.members) merge(present, agents_of(*warp, 0xffffffffu));
+    std::vector<std::string> names;
+    for (const Agents& agents : present) names.push_back(describe(agents));
+    waiter.causes.push_back(fmt::format("{} of {} threads have arrived: {}", barrier.arrived, barrier.expected,
+                                        fmt::join(names, ", ")));
+  }
+
+  void explain_cluster(Waiter& waiter) {
+    waiter.object = "cluster barrier";
+    waiter.arrived = cluster_.cluster_arrived_;
+    waiter.expected = cluster_.alive_;
+    std::vector<std::string> names;
+    for (const auto& cta : cluster_.ctas_) {
+      for (const auto& warp : cta->warps) {
+        const bool absent = std::any_of(warp->lanes.begin(), warp->lanes.end(), [](const Thread* lane) {
+          return lane->state != Thread::State::exited && !lane->cluster_arrived;
+        });
+        if (absent) names.push_back(fmt::format("{} {}", describe(agents_of(*warp, 0)), whereabouts(*warp)));
+      }
+    }
+    std::string text = fmt::format("{} threads have not arrived", waiter.expected - waiter.arrived);
+    if (!names.empty()) text += fmt::format(": {}", names.front());
+    if (names.size() > 1) text += fmt::format(" (and {} more warps)", names.size() - 1);
+    waiter.causes.push_back(std::move(text));
+  }
+
+  void explain_collective(Waiter& waiter, const Wait& wait) {
+    waiter.object = fmt::format("{} of its own warp", wait.operation);
+    uint32_t present = 0;
+    for (const Agents& agents : waiter.agents) present |= agents.lanes;
+    waiter.causes.push_back(fmt::format("lanes 0x{:08x} of mask 0x{:08x} have not come", wait.mask & ~present, wait.mask));
+  }
+
+  Cluster& cluster_;
+};
+
+void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
+  dead_ = true;
+  Finding finding{.code = code, .message = std::move(message), .agent = {}, .at = location(pc), .notes = std::move(notes)};
+  if (thread != nullptr) finding.agent = agents_of(*thread->warp, 1u << thread->id.lane);
+  report.cluster = index_;
+  report.findings.push_back(std::move(finding));
+}
+
+void Cluster::deadlock() {
+  Diagnosis diagnosis(*this);
+  report.waiting = diagnosis.waiters();
+  std::set<std::pair<uint32_t, uint32_t>> warps;
+  for (const auto& thread : threads_)
+    if (thread->state == Thread::State::parked) warps.insert({thread->cta->rank, thread->id.warp});
+  add_finding(nullptr, nullptr, "DEADLOCK",
+              fmt::format("{} warps wait and nothing can make progress", warps.size()), {});
+}
+
+Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
+  const Options& options = *launch_.options;
+  if (!options.record_sites && !options.mutation) return {};
+  const uint64_t key = reinterpret_cast<uintptr_t>(pc) * 31 + reinterpret_cast<uintptr_t>(operation);
+  const auto [entry, added] = site_index_.try_emplace(key, sites.size());
+  if (added) {
+    SiteEntry site{.operation = operation, .pc = pc};
+    if (object != nullptr && object->ring != nullptr)
+      site.object = fmt::format("{}{}", object->ring, object->side == 0 ? ".full" : object->side == 1 ? ".empty" : "");
+    if (options.mutation)
+      site.mutated = Site{.operation = operation, .object = {}, .at = location(pc)}.key() == options.mutation->site;
+    sites.push_back(std::move(site));
+  }
+  SiteEntry& site = sites[entry->second];
+  const auto execution = static_cast<int64_t>(site.executions++);
+  if (!site.mutated || (options.mutation->only >= 0 && options.mutation->only != execution)) return {};
+  switch (options.mutation->alteration) {
+    case Alteration::drop: return {.times = 0};
+    case Alteration::twice: return {.times = 2};
+    case Alteration::count_plus: return {.count = 1};
+    case Alteration::count_minus: return {.count = -1};
+    case Alteration::bytes_plus: return {.bytes = 16};
+    case Alteration::bytes_minus: return {.bytes = -16};
+    case Alteration::flip_parity: return {.flip_parity = true};
+    case Alteration::wrong_stage: return {.wrong_stage = true};
+  }
+  return {};
+}
+
+std::string Site::key() const {
+  return fmt::format("{}@{}:{}@{}:{}", operation, at.user.file, at.user.line, at.library.file, at.library.line);
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,398 @@
+// Asynchronous work: TMA loads and stores, tensor-core instructions and their commits. Each issue makes a record; the
+// schedule decides when it takes effect, within the order the hardware guarantees (hardware.md §4.5).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loom/costs.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+namespace {
+
+bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
+  const uint32_t a_begin = a.mma.d & 0xffff, b_begin = b.mma.d & 0xffff;
+  const uint32_t a_end = a_begin + accumulator_columns(a.mma.cta_group, a.mma.m, a.mma.n);
+  const uint32_t b_end = b_begin + accumulator_columns(b.mma.cta_group, b.mma.m, b.mma.n);
+  return a.issuer->cta->rank / static_cast<uint32_t>(a.cta_group) ==
+             b.issuer->cta->rank / static_cast<uint32_t>(b.cta_group) &&
+         a_begin < b_end && b_begin < a_end;
+}
+
+/// Does `later` wait for `earlier`? Only the pairs the instruction set orders; everything else may overtake.
+bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
+  if (earlier.kind != AsyncOp::Kind::mma || earlier.issuer != later.issuer || earlier.cta_group != later.cta_group)
+    return false;
+  if (later.kind == AsyncOp::Kind::commit) return true;
+  return later.kind == AsyncOp::Kind::mma && accumulators_overlap(earlier, later);
+}
+
+}  // namespace
+
+void Cluster::note_cta_group(Thread& thread, Pc pc, int cta_group) {
+  if (cta_group_ == 0) cta_group_ = cta_group;
+  if (cta_group_ != cta_group)
+    fail(thread, pc, "TMEM-RULE",
+         fmt::format("cta_group::{} in a kernel that used cta_group::{}; all tcgen05 work must agree", cta_group,
+                     cta_group_));
+  if (cta_group == 2 && size() % 2 != 0)
+    fail(thread, pc, "TMEM-RULE", "cta_group::2 needs clusters with an even number of CTAs");
+}
+
+void Cluster::issue(std::unique_ptr<AsyncOp> op) {
+  const Policy policy = launch_.options->schedule.policy;
+  const bool at_once =
+      policy == Policy::eager || (policy == Policy::adversarial && op->kind == AsyncOp::Kind::tma_load);
+  pending_.push_back(std::move(op));
+  if (at_once) {
+    // An eager operation waits for nothing but earlier work it is ordered behind, which is complete already.
+    const size_t last = pending_.size() - 1;
+    if (may_complete(last)) {
+      AsyncOp& issued = *pending_[last];
+      bool done = false;
+      while (!done && !dead_) progress(issued, done);
+      if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(last));
+    }
+    if (dead_ && running_ != nullptr) {
+      running_->state = Thread::State::parked;
+      for (;;) running_->fiber.suspend();
+    }
+  }
+}
+
+bool Cluster::may_complete(size_t index) const {
+  for (size_t i = 0; i < index; ++i)
+    if (ordered(*pending_[i], *pending_[index])) return false;
+  return true;
+}
+
+bool Cluster::complete_one(bool forced) {
+  (void)forced;
+  if (pending_.empty()) return false;
+  size_t chosen = pending_.size();
+  if (shuffle_) {
+    uint32_t candidates = 0;
+    for (size_t i = 0; i < pending_.size(); ++i)
+      if (may_complete(i) && random_.below(++candidates) == 0) chosen = i;
+  } else if (launch_.options->schedule.policy == Policy::adversarial) {
+    // Reads of shared memory as late as possible: what only signals goes first, and the youngest before the oldest.
+    for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
+      if (pending_[i]->kind == AsyncOp::Kind::commit && may_complete(i)) chosen = i;
+    for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
+      if (may_complete(i)) chosen = i;
+  } else {
+    for (size_t i = 0; i < pending_.size() && chosen == pending_.size(); ++i)
+      if (may_complete(i)) chosen = i;
+  }
+  if (chosen == pending_.size()) return false;
+  complete(chosen);
+  return true;
+}
+
+void Cluster::complete(size_t index) {
+  bool done = false;
+  progress(*pending_[index], done);
+  if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void Cluster::progress(AsyncOp& op, bool& done) {
+  done = true;
+  switch (op.kind) {
+    case AsyncOp::Kind::tma_load: {
+      if (op.destination->alive == 0) {
+        fail_async(op, "EXIT-REMOTE", fmt::format("a TMA load lands in CTA {}, which has exited", op.destination->rank));
+        return;
+      }
+      tma_load_box(op.map, op.coordinates, op.destination->window, op.offset);
+      Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
+      if (barrier == nullptr) {
+        fail_async(op, "BAR-UNINIT",
+                   fmt::format("a TMA load completes on 0x{:x} of cta {}, which is not a live mbarrier",
+                               op.barrier_offset, op.barrier_cta->rank));
+        return;
+      }
+      const Signal signal{.kind = SignalKind::complete_tx,
+                          .warp = op.issuer->warp,
+                          .lanes = 1u << op.issuer->id.lane,
+                          .pc = op.pc,
+                          .times = 1,
+                          .bytes = op.bytes};
+      if (recording())
+        record(EventKind::tma_load, *op.destination, op.issuer->warp->index, op.issued, op.finish, op.bytes,
+               barrier->name());
+      if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
+        fail_async(op, "TX-RANGE", fmt::format("the byte count of {} left its range of +-1048575", barrier->name()));
+      return;
+    }
+    case AsyncOp::Kind::tma_store: {
+      if (!op.read_done) {
+        op.staging.resize(tma_box_bytes(op.map));
+        tma_read_box(op.map, op.destination->window, op.offset, op.staging.data());
+        op.read_done = true;
+        op.group->read_time = std::max(op.group->read_time, op.finish);
+        if (--op.group->reads_left == 0) wake_bulk_waiters(*op.issuer);
+        done = false;
+        return;
+      }
+      tma_write_box(op.map, op.coordinates, op.staging.data());
+      op.group->write_time = std::max(op.group->write_time, op.finish + cost::tma_latency);
+      record(EventKind::tma_store, *op.destination, op.issuer->warp->index, op.issued, op.finish, op.bytes, "store");
+      if (--op.group->writes_left == 0) wake_bulk_waiters(*op.issuer);
+      return;
+    }
+    case AsyncOp::Kind::mma: {
+      MmaMemory memory[2];
+      const uint32_t first = op.issuer->cta->rank / static_cast<uint32_t>(op.cta_group) * static_cast<uint32_t>(op.cta_group);
+      for (int i = 0; i < op.cta_group; ++i) {
+        Cta& cta = *ctas_[first + static_cast<uint32_t>(i)];
+        if (cta.alive == 0) {
+          fail_async(op, "EXIT-REMOTE", fmt::format("tcgen05.mma works on CTA {}, which has exited", cta.rank));
+          return;
+        }
+        memory[i] = {cta.window, cta.window_bytes, cta.tmem};
+      }
+      execute_mma(op.mma, memory);
+      return;
+    }
+    case AsyncOp::Kind::commit: {
+      if (op.barrier_cta->alive == 0) {
+        fail_async(op, "EXIT-REMOTE",
+                   fmt::format("tcgen05.commit arrives in CTA {}, which has exited", op.barrier_cta->rank));
+        return;
+      }
+      Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
+      if (barrier == nullptr) {
+        fail_async(op, "BAR-UNINIT",
+                   fmt::format("tcgen05.commit arrives on 0x{:x} of cta {}, which is not a live mbarrier",
+                               op.barrier_offset, op.barrier_cta->rank));
+        return;
+      }
+      const Signal signal{.kind = SignalKind::commit,
+                          .warp = op.issuer->warp,
+                          .lanes = 1u << op.issuer->id.lane,
+                          .pc = op.pc,
+                          .times = 1,
+                          .arrivals = 1};
+      if (recording())
+        record(EventKind::commit, *op.barrier_cta, op.issuer->warp->index, op.finish, op.finish, 0, barrier->name());
+      if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
+        fail_async(op, "ARRIVE-OVERFLOW",
+                   fmt::format("tcgen05.commit arrives on {} of cta {}, whose phase {} expects {} more arrivals of {}",
+                               barrier->name(), barrier->cta->rank, barrier->state.phase, barrier->state.pending,
+                               barrier->state.expected));
+      return;
+    }
+  }
+}
+
+void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map,
+                       uint32_t barrier, const native::Coordinates& at, int cta_mask) {
+  step(thread);
+  const DecodedTensorMap decoded = decode_tensor_map(map);
+  if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
+  const uint32_t offset = destination & offset_mask;
+  if (std::string rule = check_tma_copy(decoded.args, offset, at.c, at.rank, false); !rule.empty())
+    fail(thread, pc, "TMA-RULE", std::move(rule));
+  if (owner(destination) != thread.cta)
+    fail(thread, pc, "TMA-RULE", "the destination of a TMA load must be in the issuing CTA; multicast names the others");
+  if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
+    fail(thread, pc, "OOB-SHARED", fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory",
+                                               tma_box_footprint(decoded.args), offset));
+  Cta* barrier_cta = owner(barrier);
+  uint32_t barrier_offset = barrier & offset_mask;
+  if (barrier_cta == nullptr) fail(thread, pc, "BAR-ADDRESS", "the barrier of a TMA load is outside the cluster");
+  const bool same_pair = barrier_cta->rank / 2 == thread.cta->rank / 2;
+  if (barrier_cta != thread.cta && (cta_group != 2 || !same_pair))
+    fail(thread, pc, "TMA-RULE", fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group,
+                                             barrier_cta->rank, cta_group == 2 ? "not of its pair" : "not its own"));
+  const ByteRange range = tma_global_range(decoded.args, at.c, false);
+  if (range.begin != range.end && tensor(range.begin, range.end, false) == nullptr)
+    fail(thread, pc, "OOB-GLOBAL", "a TMA load reads global memory outside the launch's tensors");
+
+  const Altered altered = alter("cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
+  if (altered.wrong_stage) {
+    if (const Barrier* named = find_barrier(*barrier_cta, barrier_offset)) barrier_offset = next_stage(*named);
+  }
+  const uint32_t mask = cta_mask < 0 ? 1u << thread.cta->rank : static_cast<uint32_t>(cta_mask);
+  if (mask == 0 || mask >> size() != 0)
+    fail(thread, pc, "TMA-RULE", fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, size()));
+  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+    const uint32_t bytes = tma_box_bytes(decoded.args);
+    const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
+    const uint64_t transfer = bytes / cost::tma_bytes;
+    thread.cta->tma_free_at = begin + transfer;
+    for (uint32_t rank = 0; rank < size(); ++rank) {
+      if ((mask >> rank & 1) == 0) continue;
+      auto op = std::make_unique<AsyncOp>();
+      op->kind = AsyncOp::Kind::tma_load;
+      op->issuer = &thread;
+      op->pc = pc;
+      op->issued = thread.time;
+      op->finish = begin + transfer + cost::tma_latency;
+      op->map = decoded.args;
+      std::copy_n(at.c, at.rank, op->coordinates);
+      op->destination = ctas_[rank].get();
+      op->offset = offset;
+      op->bytes = bytes;
+      op->barrier_offset = barrier_offset;
+      if (cta_mask < 0)
+        op->barrier_cta = barrier_cta;
+      else if (cta_group == 2)
+        op->barrier_cta = ctas_[(rank & ~1u) | (barrier_cta->rank & 1)].get();
+      else
+        op->barrier_cta = op->destination;
+      // Nobody may rely on the destination between issue and landing.
+      if (launch_.options->schedule.policy != Policy::eager && tma_box_footprint(decoded.args) == bytes)
+        std::memset(op->destination->window + offset, 0xff, bytes);
+      issue(std::move(op));
+    }
+  }
+}
+
+void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at) {
+  step(thread);
+  const DecodedTensorMap decoded = decode_tensor_map(map);
+  if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
+  const uint32_t offset = source & offset_mask;
+  if (std::string rule = check_tma_copy(decoded.args, offset, at.c, at.rank, true); !rule.empty())
+    fail(thread, pc, "TMA-RULE", std::move(rule));
+  if (owner(source) != thread.cta) fail(thread, pc, "TMA-RULE", "the source of a TMA store must be in the issuing CTA");
+  if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
+    fail(thread, pc, "OOB-SHARED", fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory",
+                                               tma_box_footprint(decoded.args), offset));
+  const ByteRange range = tma_global_range(decoded.args, at.c, true);
+  if (range.begin != range.end && tensor(range.begin, range.end, true) == nullptr)
+    fail(thread, pc, "OOB-GLOBAL", "a TMA store writes global memory outside the launch's writable tensors");
+  if (thread.open_group == nullptr) thread.open_group = std::make_shared<BulkGroup>();
+  thread.open_group->pc = pc;
+  ++thread.open_group->reads_left;
+  ++thread.open_group->writes_left;
+  auto op = std::make_unique<AsyncOp>();
+  op->kind = AsyncOp::Kind::tma_store;
+  op->issuer = &thread;
+  op->pc = pc;
+  op->issued = thread.time;
+  op->bytes = tma_box_bytes(decoded.args);
+  op->finish = thread.time + op->bytes / cost::tma_bytes;
+  op->map = decoded.args;
+  std::copy_n(at.c, at.rank, op->coordinates);
+  op->destination = thread.cta;
+  op->offset = offset;
+  op->group = thread.open_group;
+  issue(std::move(op));
+}
+
+void Cluster::bulk_commit(Thread& thread, Pc pc) {
+  step(thread);
+  if (thread.open_group == nullptr) {
+    thread.open_group = std::make_shared<BulkGroup>();
+    thread.open_group->pc = pc;
+  }
+  thread.groups.push_back(std::move(thread.open_group));
+  thread.open_group = nullptr;
+}
+
+void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only) {
+  step(thread);
+  if (alter(read_only ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group", pc, nullptr).times == 0) return;
+  auto outstanding = [&](const BulkGroup& group) { return read_only ? group.reads_left > 0 : group.writes_left > 0; };
+  const uint64_t before = thread.time;
+  const size_t must = thread.groups.size() > pending ? thread.groups.size() - pending : 0;
+  for (;;) {
+    bool satisfied = true;
+    for (size_t i = 0; i < must; ++i) satisfied = satisfied && !outstanding(*thread.groups[i]);
+    if (satisfied) break;
+    thread.wait = {.kind = WaitKind::bulk_group, .pc = pc, .id = pending};
+    park(thread);
+  }
+  for (size_t i = 0; i < must; ++i) {
+    BulkGroup& group = *thread.groups[i];
+    group.read_waited = true;
+    thread.time = std::max(thread.time, read_only ? group.read_time : group.write_time);
+  }
+  // Groups complete in order: those whose writes are done and were waited for are history.
+  while (!thread.groups.empty() && thread.groups.front()->read_waited && thread.groups.front()->writes_left == 0)
+    thread.groups.pop_front();
+  if (recording() && thread.id.lane == 0 && thread.time > before)
+    record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, pending, "bulk store group");
+}
+
+void Cluster::wake_bulk_waiters(Thread& thread) {
+  if (thread.state == Thread::State::parked && thread.wait.kind == WaitKind::bulk_group) wake(thread, thread.time);
+}
+
+void Cluster::mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b,
+                  uint32_t idesc, bool accumulate) {
+  step(thread);
+  note_cta_group(thread, pc, cta_group);
+  Result<MmaOperation> decoded = decode_mma(kind, cta_group, d, {a}, {b}, {idesc}, accumulate);
+  if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
+  for (bool operand_b : {false, true}) {
+    const SharedRange range = operand_range(*decoded, operand_b);
+    if (range.begin < window_start || range.end > window_start + launch_.config->shared_bytes)
+      fail(thread, pc, "OOB-SHARED",
+           fmt::format("operand {} of tcgen05.mma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
+                       operand_b ? 'B' : 'A', range.begin, range.end));
+  }
+  const uint32_t column = d & 0xffff;
+  const uint32_t columns = accumulator_columns(cta_group, decoded->m, decoded->n);
+  const uint32_t first = thread.cta->rank / static_cast<uint32_t>(cta_group) * static_cast<uint32_t>(cta_group);
+  uint64_t begin = thread.time;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i) {
+    const Cta& cta = *ctas_[first + i];
+    const bool allocated = std::any_of(cta.allocations.begin(), cta.allocations.end(), [&](const auto& allocation) {
+      return column >= allocation.first && column + columns <= allocation.first + allocation.second;
+    });
+    if (!allocated)
+      fail(thread, pc, "TMEM-RULE",
+           fmt::format("tcgen05.mma writes columns {} to {} of CTA {}, which are not allocated", column,
+                       column + columns - 1, cta.rank));
+    begin = std::max(begin, cta.tensor_free_at);
+  }
+  auto op = std::make_unique<AsyncOp>();
+  op->kind = AsyncOp::Kind::mma;
+  op->issuer = &thread;
+  op->pc = pc;
+  op->issued = thread.time;
+  op->cta_group = cta_group;
+  op->mma = *decoded;
+  const uint64_t rate = cost::mma_macs * static_cast<uint64_t>(cta_group) / (kind == MmaKind::f8f6f4 ? 1 : 2);
+  op->finish = begin + static_cast<uint64_t>(decoded->m) * decoded->n * decoded->k / rate;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i) {
+    ctas_[first + i]->tensor_free_at = op->finish;
+    record(EventKind::mma, *ctas_[first + i], thread.id.warp, begin, op->finish, columns, "mma");
+  }
+  issue(std::move(op));
+}
+
+void Cluster::commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask) {
+  step(thread);
+  note_cta_group(thread, pc, cta_group);
+  Cta* target = owner(barrier);
+  if (target == nullptr) fail(thread, pc, "BAR-ADDRESS", "tcgen05.commit names a barrier outside the cluster");
+  uint32_t offset = barrier & offset_mask;
+  const Altered altered = alter("tcgen05.commit", pc, find_barrier(*target, offset));
+  if (altered.wrong_stage) {
+    if (const Barrier* named = find_barrier(*target, offset)) offset = next_stage(*named);
+  }
+  const uint32_t mask = cta_mask < 0 ? 1u << target->rank : static_cast<uint32_t>(cta_mask);
+  if (mask == 0 || mask >> size() != 0)
+    fail(thread, pc, "MMA-RULE", fmt::format("commit mask 0x{:x} for a cluster of {} CTAs", mask, size()));
+  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+    for (uint32_t rank = 0; rank < size(); ++rank) {
+      if ((mask >> rank & 1) == 0) continue;
+      auto op = std::make_unique<AsyncOp>();
+      op->kind = AsyncOp::Kind::commit;
+      op->issuer = &thread;
+      op->pc = pc;
+      op->issued = thread.time;
+      op->finish = std::max(thread.time, thread.cta->tensor_free_at) + cost::commit_latency;
+      op->cta_group = cta_group;
+      op->barrier_cta = ctas_[rank].get();
+      op->barrier_offset = offset;
+      issue(std::move(op));
+    }
+  }
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,67 @@
+// A thread of the loom is a fiber: its own stack with a guard page, and a context that jump_fcontext switches to.
+// Fibers never change OS thread. A fiber that met an error is simply never resumed: nothing unwinds, because destructors
+// would signal barriers of a dead machine.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstddef>
+#include <vector>
+
+namespace warploom::loom {
+
+struct Stack {
+  std::byte* bottom = nullptr;  ///< lowest usable byte; the guard page lies below
+  size_t bytes = 0;
+};
+
+/// Stacks of one worker, kept between clusters.
+class StackPool {
+ public:
+  StackPool() = default;
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  Stack acquire();
+  void release(Stack stack) { free_.push_back(stack); }
+
+  /// Guard page and usable size: for telling a stack overrun from another fault.
+  static size_t usable_bytes();
+
+ private:
+  std::vector<Stack> free_;
+  std::vector<Stack> all_;
+};
+
+class Fiber {
+ public:
+  using Body = void (*)(void* argument);
+
+  void create(Stack stack, Body body, void* argument);
+  /// Scheduler side: runs the fiber until it suspends or its body returns.
+  void resume();
+  /// Fiber side: back to the scheduler.
+  void suspend();
+  bool finished() const { return finished_; }
+  Stack stack() const { return stack_; }
+
+ private:
+  static void trampoline(boost::context::detail::transfer_t transfer);
+
+  boost::context::detail::fcontext_t context_ = nullptr;    // where to resume the fiber
+  boost::context::detail::fcontext_t scheduler_ = nullptr;  // where to return to
+  Stack stack_;
+  Body body_ = nullptr;
+  void* argument_ = nullptr;
+  bool finished_ = false;
+  // Exception state of the fiber (__cxa_eh_globals), swapped at each switch.
+  void* exceptions_[2] = {nullptr, nullptr};
+  void* host_exceptions_[2] = {nullptr, nullptr};
+  // AddressSanitizer's view of the two stacks.
+  void* fake_stack_ = nullptr;
+  void* host_fake_stack_ = nullptr;
+  const void* host_bottom_ = nullptr;
+  size_t host_bytes_ = 0;
+};
+
+}  // namespace warploom::loom

@@ -1,0 +1,130 @@
+// A launch: checks the configuration, runs the clusters on workers, and puts their results together so that the number
+// of workers cannot be seen in them.
+#include "warploom/loom/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "loom/machine.hpp"
+#include "loom/symbols.hpp"
+
+namespace warploom::loom {
+namespace {
+
+std::string check(const LaunchConfig& config, const Options& options) {
+  const Dim3 &grid = config.grid, &cluster = config.cluster;
+  if (config.threads == 0 || config.threads % 32 != 0 || config.threads > 1024)
+    return fmt::format("{} threads per CTA; a multiple of 32 up to 1024 is possible", config.threads);
+  if (cluster.count() == 0 || cluster.count() > 16)
+    return fmt::format("a cluster of {} CTAs; 1 to 16 are possible", cluster.count());
+  if (grid.count() == 0 || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+    return fmt::format("a grid of {}x{}x{} CTAs is not a whole number of {}x{}x{} clusters", grid.x, grid.y, grid.z,
+                       cluster.x, cluster.y, cluster.z);
+  if (config.shared_bytes > 227 * 1024)
+    return fmt::format("{} bytes of shared memory per CTA; at most 232448 are possible", config.shared_bytes);
+  if (options.schedule.skew >= static_cast<int>(cluster.count()))
+    return fmt::format("skew={} names no CTA of a cluster of {}", options.schedule.skew, cluster.count());
+  return {};
+}
+
+/// What is kept of a cluster once it has run.
+struct ClusterResult {
+  Report report;
+  EventLog events;
+  std::vector<SiteEntry> sites;
+  uint64_t steps = 0;
+  uint64_t time = 0;
+};
+
+void append(EventLog& all, const EventLog& more) {
+  std::vector<uint32_t> index;
+  for (const std::string& name : more.names) {
+    const auto known = std::find(all.names.begin(), all.names.end(), name);
+    index.push_back(static_cast<uint32_t>(known - all.names.begin()));
+    if (known == all.names.end()) all.names.push_back(name);
+  }
+  for (Event event : more.events) {
+    event.name = index[event.name];
+    all.events.push_back(event);
+  }
+}
+
+std::vector<Site> collect_sites(const std::vector<ClusterResult>& results) {
+  std::map<std::string, Site> sites;  // by key: several addresses may be one place in the source
+  for (const ClusterResult& result : results) {
+    for (const SiteEntry& entry : result.sites) {
+      Site site{.operation = entry.operation, .object = entry.object, .at = locate(entry.pc)};
+      Site& known = sites.try_emplace(site.key(), site).first->second;
+      known.executions += entry.executions;
+    }
+  }
+  std::vector<Site> list;
+  for (auto& [key, site] : sites) list.push_back(std::move(site));
+  return list;
+}
+
+}  // namespace
+
+Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
+               const Options& options) {
+  Outcome outcome;
+  outcome.report.kernel = config.kernel;
+  outcome.report.schedule = options.schedule.text();
+  if (options.mutation)
+    outcome.report.mutation = fmt::format("{} {}", to_string(options.mutation->alteration), options.mutation->site);
+  if (std::string rule = check(config, options); !rule.empty()) {
+    outcome.report.findings.push_back({.code = "LAUNCH", .message = std::move(rule), .agent = {}, .at = {}, .notes = {}});
+    return outcome;
+  }
+
+  LaunchContext context{&config, entry, params, tensors, &options, {}};
+  context.clusters = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y,
+                      config.grid.z / config.cluster.z};
+  const uint32_t count = context.clusters.count();
+  std::vector<ClusterResult> results(count);
+  std::atomic<uint32_t> next{0};
+  std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
+
+  auto work = [&] {
+    WorkerMemory memory(config);
+    for (;;) {
+      const uint32_t index = next.fetch_add(1);
+      if (index >= count || index > first_failed.load()) return;
+      Cluster cluster(context, index, memory);
+      cluster.run();
+      if (!cluster.report.clean()) {
+        uint32_t seen = first_failed.load();
+        while (index < seen && !first_failed.compare_exchange_weak(seen, index)) {
+        }
+      }
+      results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
+                        cluster.last_time};
+    }
+  };
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned workers = std::min(options.workers == 0 ? cores : options.workers, count);
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+
+  const uint32_t last = std::min(first_failed.load(), count - 1);
+  results.resize(last + 1);
+  for (ClusterResult& result : results) {
+    append(outcome.events, result.events);
+    outcome.steps += result.steps;
+    outcome.nominal_cycles = std::max(outcome.nominal_cycles, result.time);
+  }
+  if (options.record_sites) outcome.sites = collect_sites(results);
+  Report& failed = results[last].report;
+  outcome.report.cluster = failed.cluster;
+  outcome.report.findings = std::move(failed.findings);
+  outcome.report.waiting = std::move(failed.waiting);
+  return outcome;
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,407 @@
+// The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
+// flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
+// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), tensor_memory.cpp,
+// diagnose.cpp (from state to Report).
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "loom/fiber.hpp"
+#include "loom/random.hpp"
+#include "loom/units/mbarrier.hpp"
+#include "loom/units/tensor_core.hpp"
+#include "loom/units/tma.hpp"
+#include "warploom/arch/config.hpp"
+#include "warploom/loom/launch.hpp"
+#include "warploom/loom/native.hpp"
+
+namespace warploom::loom {
+
+using Pc = const void*;  ///< a return address in the kernel: becomes a source line in reports
+
+inline constexpr uint32_t window_start = 0x400;
+inline constexpr uint32_t rank_shift = 24;
+inline constexpr uint32_t offset_mask = (1u << rank_shift) - 1;
+inline constexpr uint32_t tmem_column_count = 512;
+inline constexpr uint32_t tmem_lane_count = 128;
+
+struct Cta;
+struct Warp;
+struct Thread;
+struct Barrier;
+class Cluster;
+
+/// One or more equal signals to a barrier in its current phase.
+struct Signal {
+  SignalKind kind = SignalKind::arrive;
+  Warp* warp = nullptr;
+  uint32_t lanes = 0;
+  Pc pc = nullptr;
+  uint32_t times = 0;
+  uint32_t arrivals = 0;
+  int64_t bytes = 0;
+};
+
+struct Barrier {
+  Cta* cta = nullptr;
+  uint32_t offset = 0;
+  bool live = false;
+  MbarrierState state;
+  // Its name: ring, side, stage of `stages`.
+  const char* ring = nullptr;
+  uint8_t side = 0;
+  uint32_t stage = 0;
+  uint32_t stages = 0;
+  const char* signalled_by = "";
+
+  std::vector<Signal> current;   ///< signals of the phase under way
+  std::vector<Signal> previous;  ///< signals of the last completed one
+  std::vector<Thread*> waiters;
+  uint64_t phase_time = 0;    ///< latest signal of the phase under way
+  uint64_t completed_at = 0;  ///< nominal time the last phase completed
+
+  std::string name() const;
+};
+
+struct Wait {
+  WaitKind kind = WaitKind::mbarrier;
+  Pc pc = nullptr;
+  Barrier* barrier = nullptr;
+  uint64_t phases = 0;  ///< completed phases the thread waits for
+  uint32_t parity = 0;
+  uint32_t id = 0;  ///< named barrier; pending groups
+  const char* operation = "";
+  uint32_t mask = 0;  ///< of a warp collective
+};
+
+/// The stores that one cp.async.bulk.commit_group closed.
+struct BulkGroup {
+  uint32_t reads_left = 0;
+  uint32_t writes_left = 0;
+  uint64_t read_time = 0;
+  uint64_t write_time = 0;
+  bool read_waited = false;
+  Pc pc = nullptr;
+};
+
+struct Thread {
+  enum class State : uint8_t { ready, running, parked, exited };
+
+  native::Identity id;
+  Cta* cta = nullptr;
+  Warp* warp = nullptr;
+  Cluster* cluster = nullptr;
+  Fiber fiber;
+  State state = State::ready;
+  uint64_t time = 0;
+  uint64_t parked_at = 0;
+  Wait wait;
+  std::vector<std::pair<uint32_t, uint64_t>> collectives;  ///< per mask, how many this lane has joined
+  std::deque<std::shared_ptr<BulkGroup>> groups;
+  std::shared_ptr<BulkGroup> open_group;
+  bool cluster_arrived = false;
+  uint64_t cluster_phase = 0;
+  uint32_t collective_result = 0;
+};
+
+/// What one lane brings to a warp collective.
+struct LaneArguments {
+  uint64_t a = 0;
+  uint64_t b = 0;
+  void* p = nullptr;
+  void* q = nullptr;
+};
+
+struct Collective {
+  const char* operation = "";
+  uint32_t mask = 0;
+  uint64_t sequence = 0;
+  uint32_t arrived = 0;
+  uint32_t first_lane = 0;
+  Pc pc = nullptr;
+  LaneArguments lanes[32];
+};
+
+/// A tcgen05.ld or st between issue and wait.
+struct TmemAccess {
+  native::TmemShape shape = native::TmemShape::m32x32b;
+  uint32_t count = 0;
+  uint32_t address = 0;
+  bool load = true;
+  bool touched = false;  ///< TMEM already read (ld) or written (st)
+  uint32_t* registers[32] = {};
+  bool* in_flight[32] = {};
+  std::vector<uint32_t> values;  ///< [lane * count + i]
+  uint64_t finish = 0;
+};
+
+struct Warp {
+  Cta* cta = nullptr;
+  uint32_t index = 0;
+  const char* role = "";
+  std::vector<Thread*> lanes;
+  std::vector<std::unique_ptr<Collective>> open;
+  std::vector<TmemAccess> accesses;
+  std::deque<Thread*> ready;
+  std::vector<std::pair<const char*, uint8_t>> sides;  ///< ring -> the side it waits on
+  uint64_t priority = 0;
+  bool queued = false;  ///< listed among the cluster's ready warps
+  uint64_t role_since = 0;
+};
+
+struct NamedBarrier {
+  const char* name = "";
+  uint32_t expected = 0;  ///< threads, fixed by the first arrival of a phase
+  uint32_t arrived = 0;
+  uint64_t time = 0;
+  std::vector<Warp*> members;  ///< warps that arrived in this phase
+  std::vector<Warp*> waiting;
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  uint32_t rank = 0;
+  Dim3 block;
+  std::byte* window = nullptr;  ///< byte at window offset o is window[o]
+  uint32_t window_bytes = 0;
+  uint32_t* tmem = nullptr;
+  std::vector<Thread*> threads;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::vector<std::unique_ptr<Barrier>> barriers;
+  NamedBarrier named[16];
+  uint32_t alive = 0;
+  // Tensor memory
+  uint16_t columns_taken = 0;  ///< one bit per 32 columns
+  std::map<uint32_t, uint32_t> allocations;
+  uint32_t last_allocation = tmem_column_count;
+  bool relinquished = false;
+  uint64_t tensor_free_at = 0;
+  uint64_t tma_free_at = 0;
+};
+
+struct AsyncOp {
+  enum class Kind : uint8_t { tma_load, tma_store, mma, commit };
+
+  Kind kind = Kind::mma;
+  Thread* issuer = nullptr;
+  Pc pc = nullptr;
+  uint64_t issued = 0;
+  uint64_t finish = 0;
+  // tma_load: box to `destination` at `offset`, completing on the barrier at `barrier_offset` of `barrier_cta`
+  // tma_store: box from `destination` (the issuer's CTA)
+  TensorMapArgs map;
+  int32_t coordinates[5] = {};
+  Cta* destination = nullptr;
+  uint32_t offset = 0;
+  Cta* barrier_cta = nullptr;
+  uint32_t barrier_offset = 0;
+  uint32_t bytes = 0;
+  std::shared_ptr<BulkGroup> group;
+  std::vector<std::byte> staging;
+  bool read_done = false;
+  // mma
+  MmaOperation mma;
+  int cta_group = 1;
+};
+
+/// What all clusters of a launch share; read-only while they run.
+struct LaunchContext {
+  const LaunchConfig* config = nullptr;
+  Entry entry = nullptr;
+  const void* params = nullptr;
+  std::span<const TensorRef> tensors;
+  const Options* options = nullptr;
+  Dim3 clusters;
+};
+
+/// Memory a worker keeps from one cluster to the next.
+class WorkerMemory {
+ public:
+  explicit WorkerMemory(const LaunchConfig& config);
+  ~WorkerMemory();
+  WorkerMemory(const WorkerMemory&) = delete;
+  WorkerMemory& operator=(const WorkerMemory&) = delete;
+
+  StackPool stacks;
+  std::vector<std::byte*> windows;
+  std::vector<std::vector<uint32_t>> tmem;
+  uint32_t window_bytes = 0;
+};
+
+/// The barrier operations the mutation seam may alter.
+struct SiteEntry {
+  const char* operation = "";
+  Pc pc = nullptr;
+  std::string object;
+  uint64_t executions = 0;
+  bool mutated = false;
+};
+
+/// What the seam decided for one execution of one operation.
+struct Altered {
+  uint32_t times = 1;  ///< 0: dropped, 2: repeated
+  int32_t count = 0;   ///< added to the count
+  int32_t bytes = 0;
+  bool flip_parity = false;
+  bool wrong_stage = false;
+};
+
+class Cluster {
+ public:
+  Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Runs to the end, to a finding or to a standstill.
+  void run();
+
+  // ---- results
+  Report report;
+  EventLog events;
+  std::vector<SiteEntry> sites;
+  uint64_t steps = 0;
+  uint64_t last_time = 0;
+
+  // ---- threads (scheduler.cpp)
+  static Thread*& current();
+  /// A scheduling point of the running thread: counts the step; may let others run first.
+  void step(Thread& thread);
+  void park(Thread& thread);  ///< returns when woken; never after a finding
+  void wake(Thread& thread, uint64_t time);
+  /// Records the finding and parks the thread for good.
+  [[noreturn]] void fail(Thread& thread, Pc pc, const char* code, std::string message,
+                         std::vector<std::string> notes = {});
+  /// The same for work in flight, which no thread executes: the caller must return.
+  void fail_async(const AsyncOp& op, const char* code, std::string message);
+  bool dead() const { return dead_; }
+  Thread* running() const { return running_; }
+
+  // ---- memory
+  Cta& cta(uint32_t rank) { return *ctas_[rank]; }
+  uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
+  /// The CTA an address names, or null.
+  Cta* owner(uint32_t address);
+  /// True when [offset, offset + bytes) is inside the CTA's dynamic shared memory.
+  bool inside(const Cta& cta, uint32_t offset, uint64_t bytes) const;
+  const TensorRef* tensor(const void* begin, const void* end, bool write) const;
+
+  // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
+  Barrier* find_barrier(Cta& cta, uint32_t offset);
+  Barrier& barrier_at(Thread& thread, Pc pc, uint32_t address, bool local_only);
+  void mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count);
+  void mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address);
+  void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes);
+  void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
+                     const char* signalled_by);
+  void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
+  void cluster_arrive(Thread& thread, Pc pc);
+  void cluster_wait(Thread& thread, Pc pc);
+
+  // ---- engines (engines.cpp)
+  void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier,
+                const native::Coordinates& at, int cta_mask);
+  void tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at);
+  void bulk_commit(Thread& thread, Pc pc);
+  void bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only);
+  void mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc,
+           bool accumulate);
+  void commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask);
+
+  // ---- tensor memory (tensor_memory.cpp); warp operations
+  void tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32_t columns);
+  void tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint32_t columns);
+  void tmem_relinquish(Warp& warp, Pc pc, int cta_group);
+  void tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::TmemShape shape, uint32_t count,
+                   uint32_t address, bool load);
+  void tmem_wait(Warp& warp, Pc pc, bool load);
+
+  // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
+  void park_warp(Warp& warp, const Wait& wait);
+  void wake_warp(Warp& warp, uint64_t time);
+
+  // ---- names, events
+  void name_role(Thread& thread, const char* role);
+  void record(EventKind kind, const Cta& cta, uint32_t warp, uint64_t begin, uint64_t end, int64_t value,
+              std::string_view name);
+  bool recording() const { return launch_.options->record_events; }
+
+  // ---- the mutation seam
+  Altered alter(const char* operation, Pc pc, const Barrier* object);
+  uint32_t next_stage(const Barrier& barrier) const;  ///< offset of the ring's next barrier
+
+  void note_cta_group(Thread& thread, Pc pc, int cta_group);
+
+  const LaunchContext& launch() const { return launch_; }
+
+ private:
+  friend class Diagnosis;
+
+  // scheduler.cpp
+  static void thread_main(void* thread);
+  void enqueue(Thread& thread);
+  Thread* pick();
+  bool complete_one(bool forced);
+  void thread_exited(Thread& thread);
+  void finish();
+  void deadlock();
+  void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
+
+  // barriers.cpp
+  MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
+  void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
+  void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
+  void cluster_barrier_check();
+
+  // engines.cpp
+  void issue(std::unique_ptr<AsyncOp> op);
+  bool may_complete(size_t index) const;
+  void complete(size_t index);
+  void complete_all_ready();
+  void progress(AsyncOp& op, bool& done);
+  void wake_bulk_waiters(Thread& thread);
+
+  const LaunchContext& launch_;
+  uint32_t index_;
+  WorkerMemory& memory_;
+  Random random_;
+  bool shuffle_;     ///< threads are picked at random
+  bool priorities_;  ///< ... by random priority
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::deque<Warp*> ready_;
+  std::vector<std::unique_ptr<AsyncOp>> pending_;
+  Thread* running_ = nullptr;
+  uint32_t alive_ = 0;
+  bool dead_ = false;
+  // barrier.cluster
+  uint32_t cluster_arrived_ = 0;
+  uint64_t cluster_phase_ = 0;
+  uint64_t cluster_time_ = 0;
+  std::vector<Thread*> cluster_waiters_;
+  // cta_group of the kernel's tcgen05 work: one value for all of it
+  int cta_group_ = 0;
+  // TMEM rendezvous of pairs: [pair] -> the warp that came first
+  struct PairWait {
+    Warp* warp = nullptr;
+    Pc pc = nullptr;
+    uint32_t value = 0;
+    uint32_t slot = 0;
+    bool alloc = false;
+  };
+  std::map<uint32_t, PairWait> pair_waits_;
+  std::vector<Warp*> alloc_waiters_;
+  std::unordered_map<uint64_t, size_t> site_index_;
+  std::unordered_map<std::string, uint32_t> event_names_;
+};
+
+}  // namespace warploom::loom

@@ -1,0 +1,316 @@
+// The native front end: kernels compiled by the host compiler, one fiber per thread. It assembles the lanes of a warp
+// collective and hands the machine one warp operation; everything else goes through lane by lane.
+#include "warploom/loom/native.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "loom/machine.hpp"
+
+#define WARPLOOM_PC __builtin_return_address(0)
+
+namespace warploom::loom::native {
+namespace {
+
+Thread& thread() { return *Cluster::current(); }
+
+/// A collective is the n-th one this lane joins with this mask; return addresses would not do, compilers duplicate call
+/// sites. The last lane to come executes it for the warp.
+template <class Execute>
+void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments& arguments, Execute&& execute) {
+  Thread& self = thread();
+  Cluster& cluster = *self.cluster;
+  Warp& warp = *self.warp;
+  cluster.step(self);
+  const uint32_t lane = self.id.lane;
+  if ((mask >> lane & 1) == 0)
+    cluster.fail(self, pc, "DIVERGENCE", fmt::format("lane {} executes {} with mask 0x{:08x}, which leaves it out", lane,
+                                                     operation, mask));
+  auto counter = std::find_if(self.collectives.begin(), self.collectives.end(),
+                              [&](const auto& entry) { return entry.first == mask; });
+  if (counter == self.collectives.end()) counter = self.collectives.insert(counter, {mask, 0});
+  const uint64_t sequence = counter->second++;
+
+  auto open = std::find_if(warp.open.begin(), warp.open.end(), [&](const auto& candidate) {
+    return candidate->mask == mask && candidate->sequence == sequence;
+  });
+  if (open == warp.open.end()) {
+    open = warp.open.insert(open, std::make_unique<Collective>());
+    (*open)->operation = operation;
+    (*open)->mask = mask;
+    (*open)->sequence = sequence;
+    (*open)->first_lane = lane;
+    (*open)->pc = pc;
+  }
+  Collective& joined = **open;
+  if (std::string_view(joined.operation) != operation)
+    cluster.fail(self, pc, "DIVERGENCE",
+                 fmt::format("lane {} executes {} where lane {} of the same warp executes {}", lane, operation,
+                             joined.first_lane, joined.operation));
+  joined.lanes[lane] = arguments;
+  joined.arrived |= 1u << lane;
+  if (joined.arrived != mask) {
+    self.wait = {.kind = WaitKind::warp_collective, .pc = pc, .operation = operation, .mask = mask};
+    cluster.park(self);
+    return;
+  }
+  const std::unique_ptr<Collective> complete = std::move(*open);
+  warp.open.erase(open);
+  uint64_t time = 0;
+  for (Thread* other : warp.lanes)
+    if ((mask >> other->id.lane & 1) != 0) time = std::max(time, other->time);
+  for (Thread* other : warp.lanes)
+    if ((mask >> other->id.lane & 1) != 0) other->time = time;
+  execute(*complete);
+  if (self.state == Thread::State::parked) {  // the operation blocks the warp as a whole
+    self.fiber.suspend();
+    return;
+  }
+  for (Thread* other : warp.lanes)
+    if (other != &self && (mask >> other->id.lane & 1) != 0) cluster.wake(*other, time);
+}
+
+template <class Execute>
+void warp_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
+  collective(pc, operation, 0xffffffffu, arguments, execute);
+}
+
+}  // namespace
+
+const Identity& self() noexcept { return thread().id; }
+
+void* shared_base() noexcept { return thread().cta->window + window_start; }
+
+uint32_t shared_address(const void* object) noexcept {
+  Thread& self = thread();
+  const auto offset = static_cast<const std::byte*>(object) - self.cta->window;
+  if (offset < 0 || offset >= self.cta->window_bytes)
+    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED", "the address of an object that is not in this CTA's shared memory");
+  return self.cta->rank << rank_shift | static_cast<uint32_t>(offset);
+}
+
+uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
+  Thread& self = thread();
+  if (rank >= self.cluster->size())
+    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+                       fmt::format("mapa to CTA {} in a cluster of {}", rank, self.cluster->size()));
+  return (address & offset_mask) | rank << rank_shift;
+}
+
+void check_global(const void* address, size_t bytes, bool write) noexcept {
+  Thread& self = thread();
+  if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
+    self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
+                       fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
+                                   write ? "writable " : ""));
+}
+
+bool elect(uint32_t mask) noexcept {
+  collective(WARPLOOM_PC, "elect.sync", mask, {}, [](const Collective&) {});
+  return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));
+}
+
+void syncwarp(uint32_t mask) noexcept {
+  collective(WARPLOOM_PC, "bar.warp.sync", mask, {}, [](const Collective&) {});
+}
+
+uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
+  static constexpr const char* names[] = {"shfl.sync.idx", "shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down"};
+  Thread& self = thread();
+  const Pc pc = WARPLOOM_PC;
+  collective(pc, names[static_cast<int>(mode)], mask, {.a = value, .b = lane}, [&](const Collective& all) {
+    for (Thread* to : thread().warp->lanes) {
+      const uint32_t l = to->id.lane;
+      if ((mask >> l & 1) == 0) continue;
+      const auto by = static_cast<uint32_t>(all.lanes[l].b);
+      uint32_t from = l;
+      switch (mode) {
+        case Shuffle::index: from = by & 31; break;
+        case Shuffle::exclusive_or: from = l ^ (by & 31); break;
+        case Shuffle::up: from = by > l ? l : l - by; break;
+        case Shuffle::down: from = l + by > 31 ? l : l + by; break;
+      }
+      if ((mask >> from & 1) == 0)
+        to->cluster->fail(thread(), pc, "DIVERGENCE", fmt::format("{} reads lane {}, which is not in mask 0x{:08x}",
+                                                                  names[static_cast<int>(mode)], from, mask));
+      to->collective_result = static_cast<uint32_t>(all.lanes[from].a);
+    }
+  });
+  return self.collective_result;
+}
+
+void bar_sync(uint32_t id, uint32_t threads) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
+    thread().cluster->named_barrier(*thread().warp, pc, id, threads, true);
+  });
+}
+
+void bar_arrive(uint32_t id, uint32_t threads) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "bar.arrive", {}, [&](const Collective&) {
+    thread().cluster->named_barrier(*thread().warp, pc, id, threads, false);
+  });
+}
+
+void syncthreads() noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
+    Warp& warp = *thread().warp;
+    thread().cluster->named_barrier(warp, pc, 0, static_cast<uint32_t>(warp.cta->threads.size()), true);
+  });
+}
+
+void cluster_arrive(bool release) noexcept {
+  (void)release;
+  thread().cluster->cluster_arrive(thread(), WARPLOOM_PC);
+}
+void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PC); }
+
+void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
+  thread().cluster->mbarrier_init(thread(), WARPLOOM_PC, barrier, count);
+}
+void mbarrier_invalidate(uint32_t barrier) noexcept {
+  thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PC, barrier);
+}
+void fence_mbarrier_init() noexcept { thread().cluster->step(thread()); }
+void mbarrier_arrive(uint32_t barrier, uint32_t count) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive, count, 0);
+}
+void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_expect_tx, 1, bytes);
+}
+void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::expect_tx, 0, bytes);
+}
+void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::complete_tx, 0, bytes);
+}
+void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_drop, count, 0);
+}
+void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+  thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases);
+}
+bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {
+  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases);
+}
+
+void fence_proxy_async(bool shared_space) noexcept {
+  (void)shared_space;
+  thread().cluster->step(thread());
+}
+void tcgen05_fence(bool before) noexcept {
+  (void)before;
+  thread().cluster->step(thread());
+}
+
+void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
+              int cta_mask) noexcept {
+  thread().cluster->tma_load(thread(), WARPLOOM_PC, cta_group, destination, map, barrier, at, cta_mask);
+}
+void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
+  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at);
+}
+void bulk_commit_group() noexcept { thread().cluster->bulk_commit(thread(), WARPLOOM_PC); }
+void bulk_wait_group(uint32_t pending, bool read_only) noexcept {
+  thread().cluster->bulk_wait(thread(), WARPLOOM_PC, pending, read_only);
+}
+
+void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.alloc", {}, [&](const Collective&) {
+    thread().cluster->tmem_alloc(*thread().warp, pc, cta_group, slot, columns);
+  });
+}
+void tmem_relinquish(int cta_group) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.relinquish_alloc_permit", {}, [&](const Collective&) {
+    thread().cluster->tmem_relinquish(*thread().warp, pc, cta_group);
+  });
+}
+void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.dealloc", {}, [&](const Collective&) {
+    thread().cluster->tmem_dealloc(*thread().warp, pc, cta_group, base, columns);
+  });
+}
+void tmem_load(TmemShape shape, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.ld", {.a = address, .p = registers, .q = in_flight}, [&](const Collective& lanes) {
+    thread().cluster->tmem_access(*thread().warp, pc, lanes, shape, count, address, true);
+  });
+}
+void tmem_store(TmemShape shape, uint32_t count, const uint32_t* registers, uint32_t address) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.st", {.a = address, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
+    thread().cluster->tmem_access(*thread().warp, pc, lanes, shape, count, address, false);
+  });
+}
+void tmem_wait_load() noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.wait::ld", {}, [&](const Collective&) {
+    if (thread().cluster->alter("tcgen05.wait::ld", pc, nullptr).times > 0)
+      thread().cluster->tmem_wait(*thread().warp, pc, true);
+  });
+}
+void tmem_wait_store() noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "tcgen05.wait::st", {}, [&](const Collective&) {
+    thread().cluster->tmem_wait(*thread().warp, pc, false);
+  });
+}
+void fragment_misuse(const char* what) noexcept {
+  Thread& self = thread();
+  self.cluster->fail(self, WARPLOOM_PC, "FRAGMENT",
+                     fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
+}
+
+void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept {
+  thread().cluster->mma(thread(), WARPLOOM_PC, kind, cta_group, d, a, b, idesc, accumulate);
+}
+void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
+  thread().cluster->commit(thread(), WARPLOOM_PC, cta_group, barrier, cta_mask);
+}
+
+void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
+    Thread& self = thread();
+    Cta& cta = *self.cta;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+      for (uint32_t r = 0; r < 8; ++r) {
+        const auto address = static_cast<uint32_t>(lanes.lanes[8 * tile + r].a);
+        const uint32_t offset = address & offset_mask;
+        if (self.cluster->owner(address) != &cta || offset % 16 != 0 || !self.cluster->inside(cta, offset, 16))
+          self.cluster->fail(self, pc, "OOB-SHARED",
+                             fmt::format("row {} of stmatrix tile {} is at 0x{:08x}; a 16-byte aligned address of this "
+                                         "CTA's shared memory is needed",
+                                         r, tile, address));
+        for (uint32_t column = 0; column < 8; ++column) {
+          // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
+          const uint32_t i = transposed ? column : r;
+          const uint32_t j = transposed ? r : column;
+          const uint32_t word = static_cast<const uint32_t*>(lanes.lanes[4 * i + j / 2].p)[tile];
+          const auto half = static_cast<uint16_t>(word >> 16 * (j % 2));
+          std::memcpy(cta.window + offset + 2 * column, &half, sizeof(half));
+        }
+      }
+    }
+  });
+}
+
+void grid_dependency_wait() noexcept { thread().cluster->step(thread()); }
+void grid_launch_dependents() noexcept { thread().cluster->step(thread()); }
+
+void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept {
+  thread().cluster->name_barriers(thread(), WARPLOOM_PC, first, count, ring, side, signalled_by);
+}
+void name_role(const char* role) noexcept { thread().cluster->name_role(thread(), role); }
+void name_named_barrier(uint32_t id, const char* name) noexcept {
+  if (id < 16) thread().cta->named[id].name = name;
+}
+
+}  // namespace warploom::loom::native

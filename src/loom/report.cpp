@@ -1,0 +1,435 @@
+// A report as text for people and as JSON for programs. Form of the text: docs/reports.md.
+#include "warploom/loom/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace warploom::loom {
+
+const char* to_string(SignalKind kind) {
+  switch (kind) {
+    case SignalKind::arrive: return "arrive";
+    case SignalKind::expect_tx: return "expect_tx";
+    case SignalKind::arrive_expect_tx: return "arrive.expect_tx";
+    case SignalKind::complete_tx: return "complete_tx";
+    case SignalKind::commit: return "commit";
+    case SignalKind::arrive_drop: return "arrive_drop";
+  }
+  return "?";
+}
+
+const char* to_string(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::mbarrier: return "mbarrier";
+    case WaitKind::named_barrier: return "named_barrier";
+    case WaitKind::cluster_barrier: return "cluster_barrier";
+    case WaitKind::warp_collective: return "warp_collective";
+    case WaitKind::bulk_group: return "bulk_group";
+    case WaitKind::tmem_alloc: return "tmem_alloc";
+  }
+  return "?";
+}
+
+namespace {
+
+constexpr size_t kWidth = 120;
+constexpr size_t kIndent = 2;
+constexpr size_t kDetailIndent = 6;
+
+// ---------------------------------------------------------------------------------------------------------- words
+
+std::string lanes_text(uint32_t lanes) {
+  if (lanes == 0 || lanes == 0xffffffffu) return {};
+  const int first = __builtin_ctz(lanes);
+  const int last = 31 - __builtin_clz(lanes);
+  if (first == last) return fmt::format(" lane {}", first);
+  if (__builtin_popcount(lanes) == last - first + 1) return fmt::format(" lanes {}-{}", first, last);
+  return fmt::format(" lanes 0x{:08x}", lanes);
+}
+
+/// "warp 0-3", "warp 5 lane 0"
+std::string warps_text(const Agents& agents) {
+  std::string text = fmt::format("warp {}", agents.first_warp);
+  if (agents.last_warp > agents.first_warp) text += fmt::format("-{}", agents.last_warp);
+  return text + lanes_text(agents.lanes);
+}
+
+/// "cta 0, warp 5 lane 0 mma"
+std::string agents_text(const Agents& agents) {
+  std::string text = fmt::format("cta {}, {}", agents.cta, warps_text(agents));
+  if (!agents.role.empty()) text += ' ' + agents.role;
+  return text;
+}
+
+std::string line_text(const SourceLine& at) {
+  if (!at.file.empty() && at.line != 0) return fmt::format("{}:{}", at.file, at.line);
+  return at.function;
+}
+
+std::string place_text(const Location& at) {
+  std::string text = line_text(at.user);
+  if (text.empty()) text = line_text(at.library);
+  return text.empty() ? "?" : text;
+}
+
+/// The user's line, and in brackets the library frame where it says more.
+std::string place_with_library(const Location& at) {
+  std::string text = place_text(at);
+  const std::string library = line_text(at.library);
+  if (library.empty() || library == text) return text;
+  text += " (" + library;
+  if (library != at.library.function && !at.library.function.empty()) text += ' ' + at.library.function;
+  return text + ')';
+}
+
+/// Breaks at spaces; lines after the first are indented by `indent`, `text` itself starts where the caller is.
+std::string wrap(std::string_view text, size_t column, size_t indent) {
+  std::string result;
+  while (!text.empty()) {
+    size_t end = text.find(' ');
+    if (end == std::string_view::npos) end = text.size();
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(text.size(), end + 1));
+    if (!result.empty()) {
+      if (column + 1 + word.size() > kWidth) {
+        result += '\n' + std::string(indent, ' ');
+        column = indent;
+      } else {
+        result += ' ';
+        ++column;
+      }
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
+}
+
+std::string bullet(std::string_view mark, std::string_view text, size_t indent) {
+  const size_t hang = indent + mark.size();
+  return std::string(indent, ' ') + std::string(mark) + wrap(text, hang, hang) + '\n';
+}
+
+// ---------------------------------------------------------------------------------------------------------- tables
+
+/// Rows of cells, padded to columns; the columns named in `right` are set flush right.
+class Table {
+ public:
+  void row(std::vector<std::string> cells) {
+    widths_.resize(std::max(widths_.size(), cells.size()));
+    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+    rows_.push_back(std::move(cells));
+  }
+  void right(size_t column) { right_.push_back(column); }
+  size_t width() const {
+    size_t sum = 0;
+    for (const size_t width : widths_) sum += width == 0 ? 0 : width + 2;
+    return sum == 0 ? 0 : sum - 2;
+  }
+
+  std::string line(size_t index) const {
+    std::string text;
+    for (size_t i = 0; i < rows_[index].size(); ++i) {
+      if (widths_[i] == 0) continue;  // a column nobody filled takes no room
+      const std::string& cell = rows_[index][i];
+      const std::string gap(widths_[i] - cell.size(), ' ');
+      const bool flush_right = std::find(right_.begin(), right_.end(), i) != right_.end();
+      text += flush_right ? gap + cell : cell + gap;
+      text += "  ";
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+  size_t size() const { return rows_.size(); }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> widths_;
+  std::vector<size_t> right_;
+};
+
+// ---------------------------------------------------------------------------------------------------------- agents
+
+auto agents_key(const Agents& a) { return std::tie(a.cta, a.role, a.lanes, a.first_warp, a.last_warp); }
+
+/// Neighbouring warps that do the same become one entry.
+std::vector<Agents> collapse(std::vector<Agents> agents) {
+  std::sort(agents.begin(), agents.end(),
+            [](const Agents& a, const Agents& b) { return agents_key(a) < agents_key(b); });
+  std::vector<Agents> result;
+  for (const Agents& next : agents) {
+    if (!result.empty()) {
+      Agents& last = result.back();
+      if (last.cta == next.cta && last.role == next.role && last.lanes == next.lanes &&
+          next.first_warp <= last.last_warp + 1) {
+        last.last_warp = std::max(last.last_warp, next.last_warp);
+        continue;
+      }
+    }
+    result.push_back(next);
+  }
+  std::stable_sort(result.begin(), result.end(), [](const Agents& a, const Agents& b) {
+    return std::tie(a.cta, a.first_warp) < std::tie(b.cta, b.first_warp);
+  });
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------- ledger
+
+/// One contributor to a barrier: what it brought in the phase before and in the current one.
+struct Entry {
+  const Contribution* who;
+  int64_t before = 0;
+  int64_t now = 0;
+};
+
+bool same_source(const Contribution& a, const Contribution& b) {
+  const auto line = [](const SourceLine& at) { return std::tie(at.file, at.line, at.function); };
+  return a.kind == b.kind && agents_key(a.agents) == agents_key(b.agents) && line(a.at.user) == line(b.at.user) &&
+         line(a.at.library) == line(b.at.library);
+}
+
+template <class Amount>
+std::vector<Entry> entries(const Waiter& waiter, Amount amount) {
+  std::vector<Entry> result;
+  const auto add = [&](const std::vector<Contribution>& list, int64_t Entry::* side) {
+    for (const Contribution& contribution : list) {
+      const int64_t value = amount(contribution);
+      if (value == 0) continue;
+      auto entry = std::find_if(result.begin(), result.end(),
+                                [&](const Entry& known) { return same_source(*known.who, contribution); });
+      if (entry == result.end()) entry = result.insert(result.end(), Entry{&contribution});
+      (*entry).*side += value;
+    }
+  };
+  add(waiter.previous, &Entry::before);
+  add(waiter.contributions, &Entry::now);
+  return result;
+}
+
+int64_t arrivals(const Contribution& c) { return c.arrivals; }
+int64_t armed(const Contribution& c) {
+  return c.kind == SignalKind::expect_tx || c.kind == SignalKind::arrive_expect_tx ? c.bytes : 0;
+}
+int64_t landed(const Contribution& c) {
+  return c.kind == SignalKind::expect_tx || c.kind == SignalKind::arrive_expect_tx ? 0 : c.bytes;
+}
+
+/// Who brought what: the phase before beside the current one, so that a missing contributor shows as a dash.
+std::string ledger(const Waiter& waiter) {
+  if (waiter.contributions.empty() && waiter.previous.empty()) return {};
+  const bool before = !waiter.previous.empty();
+  Table table;
+  table.right(1);
+  table.right(2);
+  const std::string earlier = waiter.current == 0 ? "before" : fmt::format("phase {}", waiter.current - 1);
+  table.row({"", before ? earlier : "", fmt::format("phase {}", waiter.current)});
+  const auto group = [&](std::string title, const std::vector<Entry>& list, bool with_kind) {
+    for (const Entry& entry : list) {
+      const auto number = [](int64_t value) { return value == 0 ? std::string("-") : fmt::format("{}", value); };
+      table.row({std::exchange(title, ""), before ? number(entry.before) : "", number(entry.now),
+                 with_kind ? to_string(entry.who->kind) : "", agents_text(entry.who->agents),
+                 place_text(entry.who->at)});
+    }
+  };
+  group("arrivals", entries(waiter, arrivals), true);
+  group("bytes armed", entries(waiter, armed), false);
+  group("bytes landed", entries(waiter, landed), false);
+
+  std::string text;
+  for (size_t i = 0; i < table.size(); ++i) text += std::string(kDetailIndent, ' ') + table.line(i) + '\n';
+  return text;
+}
+
+// ---------------------------------------------------------------------------------------------------------- waiters
+
+std::string object_text(const Waiter& waiter) {
+  std::string text = waiter.object.empty() ? to_string(waiter.kind) : waiter.object;
+  const bool elsewhere = !waiter.owner.empty() && std::any_of(waiter.agents.begin(), waiter.agents.end(),
+                                                              [&](const Agents& agents) {
+                                                                return waiter.owner != fmt::format("cta {}", agents.cta);
+                                                              });
+  if (elsewhere) text += " of " + waiter.owner;
+  return text;
+}
+
+std::string phase_text(const Waiter& waiter) {
+  const bool counted = waiter.kind == WaitKind::mbarrier || waiter.phase != 0 || waiter.current != 0;
+  if (!counted) return {};
+  std::string text = fmt::format("phase {}", waiter.phase);
+  if (waiter.current != waiter.phase) text += fmt::format(" (is in {})", waiter.current);
+  return text;
+}
+
+std::string arrived_text(const Waiter& waiter) {
+  if (waiter.expected == 0 && waiter.arrived == 0) return {};
+  return fmt::format("{}/{} arrived", waiter.arrived, waiter.expected);
+}
+
+std::string bytes_text(const Waiter& waiter) {
+  if (waiter.bytes_armed == 0 && waiter.bytes_landed == 0) return {};
+  return fmt::format("{}/{} bytes landed", waiter.bytes_landed, waiter.bytes_armed);
+}
+
+std::string waiting_text(const std::vector<Waiter>& waiting) {
+  Table who;    // cta, warps, role, place
+  Table state;  // object, phase, arrivals
+  std::vector<size_t> rows_of;
+  for (const Waiter& waiter : waiting) {
+    const std::vector<Agents> agents = collapse(waiter.agents);
+    rows_of.push_back(std::max<size_t>(agents.size(), 1));
+    if (agents.empty()) who.row({"?", "", "", place_text(waiter.at)});
+    for (size_t i = 0; i < agents.size(); ++i) {
+      who.row({fmt::format("cta {}", agents[i].cta), warps_text(agents[i]), agents[i].role,
+               i == 0 ? place_text(waiter.at) : ""});
+    }
+    state.row({object_text(waiter), phase_text(waiter), arrived_text(waiter)});
+  }
+  const bool one_line = kIndent + who.width() + 2 + state.width() <= kWidth;
+  const size_t state_column = one_line ? kIndent + who.width() + 2 : kDetailIndent;
+
+  std::string text;
+  size_t row = 0;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    const Waiter& waiter = waiting[i];
+    std::string line = std::string(kIndent, ' ') + who.line(row);
+    if (one_line) {
+      line.resize(state_column, ' ');
+    } else {
+      text += line + '\n';
+      line.assign(state_column, ' ');
+    }
+    line += state.line(i);
+    if (const std::string bytes = bytes_text(waiter); !bytes.empty()) {
+      const bool fits = line.size() + 2 + bytes.size() <= kWidth;
+      line += fits ? ", " + bytes : '\n' + std::string(state_column, ' ') + bytes;
+    }
+    text += line + '\n';
+    for (size_t more = 1; more < rows_of[i]; ++more) text += std::string(kIndent, ' ') + who.line(row + more) + '\n';
+    row += rows_of[i];
+
+    for (const std::string& cause : waiter.causes) text += bullet("^ ", cause, kDetailIndent);
+    if (!waiter.signalled_by.empty()) text += bullet("signalled by ", waiter.signalled_by, kDetailIndent);
+    text += ledger(waiter);
+  }
+  return text;
+}
+
+// ---------------------------------------------------------------------------------------------------------- findings
+
+/// A deadlock or a step limit is nobody's in particular, unless the machine named someone.
+bool has_place(const Finding& finding) {
+  const bool named = finding.agent.cta != 0 || finding.agent.first_warp != 0 || !finding.agent.role.empty() ||
+                     (finding.agent.lanes != 0 && finding.agent.lanes != 0xffffffffu);
+  const bool placed = !line_text(finding.at.user).empty() || !line_text(finding.at.library).empty();
+  const bool of_cluster = finding.code == "DEADLOCK" || finding.code == "STEP-LIMIT";
+  return !of_cluster || named || placed;
+}
+
+std::string finding_details(const Finding& finding) {
+  std::string text;
+  if (has_place(finding)) {
+    text += fmt::format("{:{}}{}  {}\n", "", kIndent, agents_text(finding.agent), place_with_library(finding.at));
+  }
+  for (const std::string& note : finding.notes) text += bullet("", note, kDetailIndent);
+  return text;
+}
+
+// ---------------------------------------------------------------------------------------------------------- JSON
+
+using Json = nlohmann::ordered_json;
+
+Json json(const Waiter& waiter);
+
+Json json(const SourceLine& at) { return Json{{"file", at.file}, {"line", at.line}, {"function", at.function}}; }
+
+Json json(const Location& at) { return Json{{"user", json(at.user)}, {"library", json(at.library)}}; }
+
+Json json(const Agents& agents) {
+  return Json{{"cta", agents.cta},
+              {"first_warp", agents.first_warp},
+              {"last_warp", agents.last_warp},
+              {"lanes", agents.lanes},
+              {"role", agents.role}};
+}
+
+Json json(const Contribution& contribution) {
+  return Json{{"kind", to_string(contribution.kind)}, {"agents", json(contribution.agents)},
+              {"at", json(contribution.at)},          {"times", contribution.times},
+              {"arrivals", contribution.arrivals},    {"bytes", contribution.bytes}};
+}
+
+Json json(const Finding& finding) {
+  return Json{{"code", finding.code},
+              {"message", finding.message},
+              {"agent", json(finding.agent)},
+              {"at", json(finding.at)},
+              {"notes", finding.notes}};
+}
+
+template <class T>
+Json json_list(const std::vector<T>& list) {
+  Json result = Json::array();
+  for (const T& item : list) result.push_back(json(item));
+  return result;
+}
+
+Json json(const Waiter& waiter) {
+  return Json{{"kind", to_string(waiter.kind)},
+              {"agents", json_list(waiter.agents)},
+              {"at", json(waiter.at)},
+              {"object", waiter.object},
+              {"owner", waiter.owner},
+              {"phase", waiter.phase},
+              {"current", waiter.current},
+              {"arrived", waiter.arrived},
+              {"expected", waiter.expected},
+              {"bytes_armed", waiter.bytes_armed},
+              {"bytes_landed", waiter.bytes_landed},
+              {"signalled_by", waiter.signalled_by},
+              {"contributions", json_list(waiter.contributions)},
+              {"previous", json_list(waiter.previous)},
+              {"causes", waiter.causes}};
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  std::string text;
+  if (report.clean()) text = fmt::format("clean: nothing found  (kernel {})\n", report.kernel);
+  for (const Finding& finding : report.findings) {
+    if (!text.empty()) text += '\n';
+    const bool first = &finding == &report.findings.front();
+    text += fmt::format("error {}: {}", finding.code, finding.message);
+    if (first) text += fmt::format("  (kernel {}, cluster {})", report.kernel, report.cluster);
+    text += '\n' + finding_details(finding);
+  }
+  if (!report.waiting.empty()) {
+    // One finding and its waiters are one block; after several, the table needs a title.
+    if (report.findings.size() != 1) text += "\nwaiting\n";
+    text += waiting_text(report.waiting);
+  }
+  if (!report.mutation.empty()) text += fmt::format("  mutation: {}\n", report.mutation);
+  if (!report.schedule.empty()) text += fmt::format("  replay: --schedule {}\n", report.schedule);
+  return text;
+}
+
+std::string to_json(const Report& report) {
+  const Json object{{"format", 1},
+                    {"kernel", report.kernel},
+                    {"cluster", report.cluster},
+                    {"clean", report.clean()},
+                    {"findings", json_list(report.findings)},
+                    {"waiting", json_list(report.waiting)},
+                    {"schedule", report.schedule},
+                    {"mutation", report.mutation}};
+  // A name with broken UTF-8 must not cost the user the report.
+  return object.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,308 @@
+// Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loom/costs.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+namespace {
+
+constexpr uint32_t yield_odds = 6;       // a thread gives way at one in so many of its operations
+constexpr uint32_t completion_odds = 3;  // random policy: work completes at one in so many choices
+constexpr uint32_t priority_odds = 256;  // a warp's priority is drawn anew
+
+constexpr std::byte poison{0xff};  // NaN in every type we have
+
+}  // namespace
+
+WorkerMemory::WorkerMemory(const LaunchConfig& config) {
+  window_bytes = window_start + static_cast<uint32_t>((config.shared_bytes + 1023) / 1024 * 1024);
+  for (uint32_t i = 0; i < config.cluster.count(); ++i) {
+    windows.push_back(static_cast<std::byte*>(std::aligned_alloc(1024, window_bytes)));
+    tmem.emplace_back(tmem_lane_count * tmem_column_count);
+  }
+}
+
+WorkerMemory::~WorkerMemory() {
+  for (std::byte* window : windows) std::free(window);
+}
+
+Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory)
+    : launch_(launch),
+      index_(index),
+      memory_(memory),
+      random_(launch.options->schedule.seed * 0x9e3779b97f4a7c15u + index * 0xd1b54a32d192ed03u + 1),
+      shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
+      priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0) {
+  const LaunchConfig& config = *launch.config;
+  const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
+                     index / launch.clusters.x / launch.clusters.y};
+  const uint32_t ranks = config.cluster.count();
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    auto cta = std::make_unique<Cta>();
+    cta->cluster = this;
+    cta->rank = rank;
+    const Dim3 inside{rank % config.cluster.x, rank / config.cluster.x % config.cluster.y,
+                      rank / config.cluster.x / config.cluster.y};
+    cta->block = {cluster.x * config.cluster.x + inside.x, cluster.y * config.cluster.y + inside.y,
+                  cluster.z * config.cluster.z + inside.z};
+    cta->window = memory.windows[rank];
+    cta->window_bytes = memory.window_bytes;
+    cta->tmem = memory.tmem[rank].data();
+    std::memset(cta->window, std::to_integer<int>(poison), cta->window_bytes);
+    std::memset(cta->tmem, std::to_integer<int>(poison), memory.tmem[rank].size() * sizeof(uint32_t));
+    cta->alive = config.threads;
+    for (uint32_t t = 0; t < config.threads; ++t) {
+      if (t % 32 == 0) {
+        cta->warps.push_back(std::make_unique<Warp>());
+        cta->warps.back()->cta = cta.get();
+        cta->warps.back()->index = t / 32;
+        cta->warps.back()->priority = random_.next();
+      }
+      auto thread = std::make_unique<Thread>();
+      thread->id = {.thread = t,
+                    .warp = t / 32,
+                    .lane = t % 32,
+                    .cluster_rank = rank,
+                    .block = cta->block,
+                    .grid = config.grid,
+                    .cluster = cluster,
+                    .clusters = launch.clusters};
+      thread->cta = cta.get();
+      thread->warp = cta->warps.back().get();
+      thread->cluster = this;
+      thread->fiber.create(memory.stacks.acquire(), &Cluster::thread_main, thread.get());
+      thread->warp->lanes.push_back(thread.get());
+      cta->threads.push_back(thread.get());
+      threads_.push_back(std::move(thread));
+    }
+    ctas_.push_back(std::move(cta));
+  }
+  alive_ = static_cast<uint32_t>(threads_.size());
+  for (auto& thread : threads_) enqueue(*thread);
+}
+
+Cluster::~Cluster() {
+  for (auto& thread : threads_) memory_.stacks.release(thread->fiber.stack());
+}
+
+Thread*& Cluster::current() {
+  thread_local Thread* thread = nullptr;
+  return thread;
+}
+
+void Cluster::thread_main(void* argument) {
+  Thread& thread = *static_cast<Thread*>(argument);
+  Cluster& cluster = *thread.cluster;
+  try {
+    cluster.launch_.entry(cluster.launch_.params);
+  } catch (...) {
+    cluster.fail(thread, nullptr, "EXCEPTION", "the kernel threw an exception; device code must not");
+  }
+}
+
+void Cluster::enqueue(Thread& thread) {
+  thread.state = Thread::State::ready;
+  Warp& warp = *thread.warp;
+  warp.ready.push_back(&thread);
+  if (!warp.queued) {
+    warp.queued = true;
+    ready_.push_back(&warp);
+  }
+}
+
+Thread* Cluster::pick() {
+  if (ready_.empty()) return nullptr;
+  const int skew = launch_.options->schedule.skew;
+  auto held_back = [&](const Warp* warp) { return skew >= 0 && warp->cta->rank == static_cast<uint32_t>(skew); };
+  size_t chosen = ready_.size();
+  if (!shuffle_) {
+    for (size_t i = 0; i < ready_.size() && chosen == ready_.size(); ++i)
+      if (!held_back(ready_[i])) chosen = i;
+  } else if (priorities_) {
+    for (size_t i = 0; i < ready_.size(); ++i) {
+      if (held_back(ready_[i])) continue;
+      if (chosen == ready_.size() || ready_[i]->priority > ready_[chosen]->priority) chosen = i;
+    }
+    if (chosen < ready_.size() && random_.one_in(priority_odds)) ready_[chosen]->priority = random_.next();
+  } else {
+    uint32_t candidates = 0;
+    for (size_t i = 0; i < ready_.size(); ++i)
+      if (!held_back(ready_[i]) && random_.below(++candidates) == 0) chosen = i;
+  }
+  if (chosen == ready_.size()) chosen = 0;  // only the CTA held back can run
+
+  Warp& warp = *ready_[chosen];
+  Thread* thread = warp.ready.front();
+  warp.ready.pop_front();
+  if (warp.ready.empty()) {
+    warp.queued = false;
+    ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  }
+  return thread;
+}
+
+void Cluster::run() {
+  const Policy policy = launch_.options->schedule.policy;
+  while (!dead_) {
+    if (policy == Policy::random && !pending_.empty() && random_.one_in(completion_odds)) {
+      complete_one(false);
+      if (dead_) break;
+    }
+    Thread* thread = pick();
+    if (thread == nullptr) {
+      if (complete_one(true)) continue;
+      break;
+    }
+    running_ = thread;
+    current() = thread;
+    thread->state = Thread::State::running;
+    thread->fiber.resume();
+    running_ = nullptr;
+    current() = nullptr;
+    if (thread->fiber.finished()) thread_exited(*thread);
+  }
+  if (!dead_) {
+    if (alive_ > 0)
+      deadlock();
+    else
+      finish();
+  }
+  for (auto& thread : threads_) last_time = std::max(last_time, thread->time);
+}
+
+void Cluster::step(Thread& thread) {
+  thread.time += cost::operation;
+  if (++steps > launch_.options->step_limit) {
+    fail(thread, nullptr, "STEP-LIMIT",
+         fmt::format("the cluster made {} operations without ending; raise the limit if that is right",
+                     launch_.options->step_limit));
+  }
+  if (shuffle_ && random_.one_in(yield_odds)) {
+    enqueue(thread);
+    thread.fiber.suspend();
+  }
+}
+
+void Cluster::park(Thread& thread) {
+  thread.state = Thread::State::parked;
+  thread.parked_at = thread.time;
+  thread.fiber.suspend();
+}
+
+void Cluster::wake(Thread& thread, uint64_t time) {
+  thread.time = std::max(thread.time, time);
+  enqueue(thread);
+}
+
+void Cluster::park_warp(Warp& warp, const Wait& wait) {
+  for (Thread* lane : warp.lanes) {
+    lane->wait = wait;
+    lane->parked_at = lane->time;
+    lane->state = Thread::State::parked;
+  }
+}
+
+void Cluster::wake_warp(Warp& warp, uint64_t time) {
+  for (Thread* lane : warp.lanes) wake(*lane, time);
+}
+
+void Cluster::fail(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
+  add_finding(&thread, pc, code, std::move(message), std::move(notes));
+  thread.state = Thread::State::parked;
+  for (;;) thread.fiber.suspend();
+}
+
+void Cluster::fail_async(const AsyncOp& op, const char* code, std::string message) {
+  add_finding(op.issuer, op.pc, code, std::move(message), {});
+}
+
+void Cluster::thread_exited(Thread& thread) {
+  thread.state = Thread::State::exited;
+  --alive_;
+  Cta& cta = *thread.cta;
+  --cta.alive;
+  last_time = std::max(last_time, thread.time);
+  Warp& warp = *thread.warp;
+  const bool warp_done = std::all_of(warp.lanes.begin(), warp.lanes.end(),
+                                     [](const Thread* lane) { return lane->state == Thread::State::exited; });
+  if (warp_done && recording() && warp.role[0] != '\0')
+    record(EventKind::role, cta, warp.index, warp.role_since, thread.time, 0, warp.role);
+
+  for (const auto& group : thread.groups) {
+    if (group->read_waited) continue;
+    add_finding(&thread, group->pc, "EXIT-PENDING",
+                "a thread exits without waiting until its bulk stores have read shared memory",
+                {"cp.async.bulk.wait_group(.read) 0 before the end of the role keeps the source alive"});
+    return;
+  }
+  if (thread.open_group != nullptr && thread.open_group->reads_left > 0) {
+    add_finding(&thread, thread.open_group->pc, "EXIT-PENDING",
+                "a thread exits with bulk stores that it never committed to a group", {});
+    return;
+  }
+  if (cta.alive == 0 && !cta.allocations.empty()) {
+    add_finding(&thread, nullptr, "TMEM-LEAK",
+                fmt::format("CTA {} exits with {} tensor-memory columns still allocated", cta.rank,
+                            cta.allocations.begin()->second),
+                {});
+    return;
+  }
+  cluster_barrier_check();
+}
+
+void Cluster::finish() {
+  while (!dead_ && complete_one(true)) {
+  }
+  if (dead_) return;
+  for (const auto& cta : ctas_) {
+    for (const auto& barrier : cta->barriers) {
+      const MbarrierState& state = barrier->state;
+      if (!barrier->live || (state.pending == state.expected && state.tx == 0)) continue;
+      const Signal* last = barrier->current.empty() ? nullptr : &barrier->current.back();
+      add_finding(last != nullptr ? last->warp->lanes[0] : nullptr, last != nullptr ? last->pc : nullptr,
+                  "EXIT-BARRIER",
+                  fmt::format("the kernel ended with {} of cta {} in the middle of phase {}: {} of {} arrivals, {} bytes "
+                              "outstanding",
+                              barrier->name(), cta->rank, state.phase, state.expected - state.pending, state.expected,
+                              state.tx),
+                  {fmt::format("{} is signalled by {}", barrier->name(), barrier->signalled_by)});
+      return;
+    }
+  }
+}
+
+void Cluster::name_role(Thread& thread, const char* role) {
+  thread.warp->role = role;
+  thread.warp->role_since = thread.time;
+}
+
+void Cluster::record(EventKind kind, const Cta& cta, uint32_t warp, uint64_t begin, uint64_t end, int64_t value,
+                     std::string_view name) {
+  if (!recording()) return;
+  const auto [entry, added] = event_names_.try_emplace(std::string(name), static_cast<uint32_t>(events.names.size()));
+  if (added) events.names.emplace_back(name);
+  events.events.push_back({kind, index_, cta.rank, warp, begin, end, value, entry->second});
+}
+
+Cta* Cluster::owner(uint32_t address) {
+  const uint32_t rank = address >> rank_shift;
+  return rank < ctas_.size() ? ctas_[rank].get() : nullptr;
+}
+
+bool Cluster::inside(const Cta& cta, uint32_t offset, uint64_t bytes) const {
+  (void)cta;
+  return offset >= window_start && offset + bytes <= window_start + launch_.config->shared_bytes;
+}
+
+const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write) const {
+  for (const TensorRef& ref : launch_.tensors) {
+    const auto* base = static_cast<const std::byte*>(ref.pointer);
+    if (begin >= base && end <= base + ref.bytes && (!write || ref.access == Access::write)) return &ref;
+  }
+  return nullptr;
+}
+
+}  // namespace warploom::loom

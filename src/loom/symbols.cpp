@@ -1,0 +1,313 @@
+#include "symbols.hpp"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace warploom::loom {
+namespace {
+
+constexpr std::string_view kIncludeTree = "include/warploom/";
+
+/// Position of `part` where it starts a path component; the last one, because the tree itself may lie below any name.
+size_t find_component(std::string_view path, std::string_view part) {
+  for (size_t at = path.rfind(part); at != std::string_view::npos; at = path.rfind(part, at - 1)) {
+    if (at == 0 || path[at - 1] == '/') return at;
+  }
+  return std::string_view::npos;
+}
+
+/// The standard library's inline frames (std::apply, std::invoke) are neither ours nor the line a user looks for.
+bool is_standard_header(std::string_view path) {
+  return path.find("/include/c++/") != std::string_view::npos || path.find("/c++/v1/") != std::string_view::npos;
+}
+
+std::string source_root() {
+#ifdef WARPLOOM_SOURCE_ROOT
+  std::string root = std::filesystem::path(WARPLOOM_SOURCE_ROOT).lexically_normal().string();
+#else
+  // This file knows its own place in the tree.
+  std::string root = std::filesystem::path(__FILE__).lexically_normal().string();
+  const size_t at = find_component(root, "src/loom/symbols.cpp");
+  root.resize(at == std::string::npos ? 0 : at);
+#endif
+  if (root.empty() || root.front() != '/') return {};
+  if (root.back() != '/') root += '/';
+  return root;
+}
+
+struct Frame {
+  std::string path;  // "" when unknown
+  uint32_t line = 0;
+  std::string function;
+  bool library = false;
+  bool standard = false;
+
+  SourceLine short_form() const {
+    SourceLine result;
+    if (!path.empty() && line != 0) {
+      result.file = short_path(path);
+      result.line = line;
+    }
+    result.function = function;
+    return result;
+  }
+};
+
+Frame make_frame(const char* file, int line, Dwarf_Die* function) {
+  Frame frame;
+  if (file != nullptr && line > 0) {
+    frame.path = file;
+    frame.line = static_cast<uint32_t>(line);
+  }
+  const char* name = function != nullptr ? dwarf_diename(function) : nullptr;
+  if (name != nullptr) frame.function = short_function(name);
+  // Without a line, the place where the function was declared still says whose frame it is.
+  const char* owner = frame.path.empty() && function != nullptr ? dwarf_decl_file(function) : file;
+  if (owner != nullptr) {
+    frame.library = is_library_file(owner);
+    frame.standard = is_standard_header(owner);
+  }
+  return frame;
+}
+
+class Symbols {
+ public:
+  static Symbols& instance() {
+    static auto* symbols = new Symbols;  // never destroyed: a report may be made by another static's destructor
+    return *symbols;
+  }
+
+  Location locate(const void* return_address) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = cache_.find(return_address); known != cache_.end()) return known->second;
+    Location location;
+    // A return address is the instruction after the call, which may belong to the next line or the next function.
+    if (return_address != nullptr) location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1);
+    return cache_.emplace(return_address, std::move(location)).first->second;
+  }
+
+ private:
+  Symbols() : dwfl_(dwfl_begin(&callbacks_)) { report_modules(); }
+
+  void report_modules() {
+    if (dwfl_ == nullptr) return;
+    dwfl_report_begin(dwfl_);
+    dwfl_linux_proc_report(dwfl_, getpid());
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+  }
+
+  Dwfl_Module* module_at(Dwarf_Addr pc) {
+    if (dwfl_ == nullptr) return nullptr;
+    if (Dwfl_Module* module = dwfl_addrmodule(dwfl_, pc)) return module;
+    report_modules();  // a library loaded since
+    return dwfl_addrmodule(dwfl_, pc);
+  }
+
+  Location resolve(Dwarf_Addr pc) {
+    Dwfl_Module* module = module_at(pc);
+    if (module == nullptr) return {};
+    const std::vector<Frame> frames = inline_frames(module, pc);
+    if (frames.empty()) return from_symbol_table(module, pc);
+
+    const Frame* user = &frames.back();
+    for (const Frame& frame : frames) {
+      if (frame.library || frame.standard) continue;
+      user = &frame;
+      break;
+    }
+    return {.user = user->short_form(), .library = frames.front().short_form()};
+  }
+
+  /// clang writes no .debug_aranges, which is all that dwfl_module_addrdie looks at.
+  static Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr* bias) {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias)) return unit;
+    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, bias)) != nullptr;) {
+      if (dwarf_haspc(unit, pc - *bias) > 0) return unit;
+    }
+    return nullptr;
+  }
+
+  /// Innermost first; empty without debug information.
+  static std::vector<Frame> inline_frames(Dwfl_Module* module, Dwarf_Addr pc) {
+    std::vector<Frame> frames;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = unit_at(module, pc, &bias);
+    if (unit == nullptr) return frames;
+
+    const char* file = nullptr;
+    int line = 0;
+    if (Dwarf_Line* row = dwarf_getsrc_die(unit, pc - bias)) {
+      file = dwarf_linesrc(row, nullptr, nullptr);
+      if (dwarf_lineno(row, &line) != 0) line = 0;
+    }
+
+    // With -gsplit-dwarf the functions are described in another file.
+    Dwarf_Die split{};
+    if (dwarf_cu_info(unit->cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+        split.addr != nullptr && dwarf_tag(&split) == DW_TAG_compile_unit) {
+      unit = &split;
+    }
+    std::vector<Dwarf_Die> path;
+    find_scopes(unit, pc - bias, path);
+    for (auto scope = path.rbegin(); scope != path.rend(); ++scope) {
+      frames.push_back(make_frame(file, line, &*scope));
+      if (dwarf_tag(&*scope) == DW_TAG_subprogram) break;
+      call_site(unit, &*scope, &file, &line);
+    }
+    if (frames.empty() && line > 0) {
+      frames.push_back(make_frame(file, line, nullptr));
+      frames.push_back({});  // the line is known, what it was inlined into is not
+    }
+    return frames;
+  }
+
+  /// Appends the function that holds `pc` and the functions inlined there, outermost first. libdw's own dwarf_getscopes
+  /// misses functions that clang describes inside their namespace.
+  static bool find_scopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>& path) {
+    Dwarf_Die die;
+    if (dwarf_child(parent, &die) != 0) return false;
+    do {
+      switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+          if (dwarf_haspc(&die, pc) <= 0) break;
+          path.push_back(die);
+          find_scopes(&die, pc, path);
+          return true;
+        case DW_TAG_lexical_block:
+          // A block without ranges of its own (an abstract one has none either) may still hold one that has.
+          if (dwarf_haspc(&die, pc) < 0) break;
+          if (find_scopes(&die, pc, path)) return true;
+          break;
+        case DW_TAG_namespace:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+          if (find_scopes(&die, pc, path)) return true;
+          break;
+        default: break;
+      }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+  }
+
+  static void call_site(Dwarf_Die* unit, Dwarf_Die* inlined, const char** file, int* line) {
+    *file = nullptr;
+    *line = 0;
+    Dwarf_Attribute attribute;
+    Dwarf_Word index = 0;
+    Dwarf_Word number = 0;
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &index) != 0 ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) != 0 ||
+        dwarf_getsrcfiles(unit, &files, &count) != 0 || index >= count) {
+      return;
+    }
+    *file = dwarf_filesrc(files, index, nullptr, nullptr);
+    *line = static_cast<int>(number);
+  }
+
+  /// Without debug information the symbol table still names the function that holds the code: the outermost frame.
+  static Location from_symbol_table(Dwfl_Module* module, Dwarf_Addr pc) {
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* name = dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr);
+    // The nearest symbol below an address is not always the one it belongs to.
+    if (name == nullptr || offset >= symbol.st_size) return {};
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> demangled(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+    Location location;
+    location.user.function = short_function(demangled != nullptr ? demangled.get() : name);
+    return location;
+  }
+
+  // Local files only: dwfl_standard_find_debuginfo may ask a debuginfod server, and a report must not wait for a network.
+  inline static const Dwfl_Callbacks callbacks_{.find_elf = dwfl_linux_proc_find_elf,
+                                                .find_debuginfo = dwfl_build_id_find_debuginfo,
+                                                .section_address = nullptr,
+                                                .debuginfo_path = nullptr};
+
+  std::mutex mutex_;  // libdw is not thread-safe
+  Dwfl* dwfl_;
+  std::unordered_map<const void*, Location> cache_;
+};
+
+}  // namespace
+
+Location locate(const void* return_address) { return Symbols::instance().locate(return_address); }
+
+bool is_library_file(std::string_view path) {
+  if (find_component(path, "src/loom/") != std::string_view::npos) return true;
+  const size_t at = find_component(path, kIncludeTree);
+  if (at == std::string_view::npos) return false;
+  const std::string_view below = path.substr(at + kIncludeTree.size());
+  constexpr std::array<std::string_view, 7> kFolders{"arch/",     "pipeline/", "warp/", "schedule/",
+                                                     "epilogue/", "loom/",     "types/"};
+  for (const std::string_view folder : kFolders) {
+    if (below.starts_with(folder)) return true;
+  }
+  return false;
+}
+
+std::string short_path(std::string_view path) {
+  static const std::string root = source_root();
+  const std::string normal = std::filesystem::path(path).lexically_normal().string();
+  if (const size_t at = find_component(normal, kIncludeTree); at != std::string::npos) {
+    return normal.substr(at + kIncludeTree.size());
+  }
+  if (!root.empty() && normal.starts_with(root)) return normal.substr(root.size());
+  if (!normal.starts_with('/') && !normal.starts_with("../")) return normal;
+  const size_t name = normal.rfind('/');
+  const size_t folder = name == 0 || name == std::string::npos ? std::string::npos : normal.rfind('/', name - 1);
+  return folder == std::string::npos ? normal : normal.substr(folder + 1);
+}
+
+std::string short_function(std::string_view name) {
+  std::string text(name);
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  for (size_t at; (at = text.find(kAnonymous)) != std::string::npos;) text.replace(at, kAnonymous.size(), "anonymous");
+
+  // The one place where <, > and () are part of a name. A word before or after would make it another name.
+  constexpr std::string_view kOperator = "operator";
+  const size_t op = text.rfind(kOperator);
+  const auto word = [](char c) { return c == '_' || (std::isalnum(static_cast<unsigned char>(c)) != 0); };
+  if (op != std::string::npos && (op == 0 || !word(text[op - 1]))) {
+    std::string_view symbol = std::string_view(text).substr(op + kOperator.size());
+    constexpr std::array<std::string_view, 9> kBrackets{"()", "<=>", "<<=", ">>=", "<<", ">>", "<=", ">=", "->"};
+    for (const std::string_view bracket : kBrackets) {
+      if (symbol.starts_with(bracket)) return text.substr(op, kOperator.size() + bracket.size());
+    }
+    if (symbol.starts_with('<') || symbol.starts_with('>')) return text.substr(op, kOperator.size() + 1);
+    if (symbol.empty() || !word(symbol.front())) return text.substr(op, text.find_first_of("<(", op) - op);
+  }
+
+  // Up to the parameters, the last name outside all template arguments.
+  std::string plain;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '<') ++depth;
+    if (depth == 0 && c == '(') break;
+    if (depth == 0) plain += c;
+    if (c == '>') --depth;
+  }
+  if (const size_t scope = plain.rfind("::"); scope != std::string::npos) plain.erase(0, scope + 2);
+  if (const size_t space = plain.rfind(' '); space != std::string::npos && plain.find("operator ") != 0) {
+    plain.erase(0, space + 1);
+  }
+  return plain.empty() ? text : plain;
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,31 @@
+// From a return address to source lines.
+//
+// Loom entry points record `__builtin_return_address(0)`; since everything above them is force-inlined, the inline frames
+// of that one address hold the whole path from `arch` down to the kernel's own line:
+//
+//   Location at = locate(__builtin_return_address(0));   // at.user: kernels/gemm.hpp:141   at.library: arch/mbarrier.hpp:20
+//
+// What is not known stays empty: a wrong line costs its reader more than none.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "warploom/loom/report.hpp"
+
+namespace warploom::loom {
+
+/// Thread-safe and cached. The first call reads debug information and needs an ordinary stack: call it when the report is
+/// made, not on a fiber.
+Location locate(const void* return_address);
+
+/// Files whose frames belong to the library. Kernels, ours included, count as the user's.
+bool is_library_file(std::string_view path);
+
+/// `kernels/gemm.hpp` for files of the include tree, the path below the source root, or the last two components.
+std::string short_path(std::string_view path);
+
+/// Unqualified name without template arguments or parameters, of a DWARF name or a demangled symbol.
+std::string short_function(std::string_view name);
+
+}  // namespace warploom::loom

@@ -1,0 +1,206 @@
+// Tensor memory: allocation, and the warp's loads and stores between issue and wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "loom/costs.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+namespace {
+
+constexpr uint32_t unit = 32;  // columns per allocation unit
+
+/// First free run of `columns` in a CTA's bitmap, or 512.
+uint32_t find_columns(uint16_t taken, uint32_t columns) {
+  const uint32_t units = columns / unit;
+  const uint32_t run = (1u << units) - 1;
+  for (uint32_t first = 0; first + units <= tmem_column_count / unit; ++first)
+    if ((taken & run << first) == 0) return first * unit;
+  return tmem_column_count;
+}
+
+uint16_t column_bits(uint32_t base, uint32_t columns) {
+  return static_cast<uint16_t>(((1u << columns / unit) - 1) << base / unit);
+}
+
+bool legal_columns(uint32_t columns) {
+  return std::has_single_bit(columns) && columns >= unit && columns <= tmem_column_count;
+}
+
+}  // namespace
+
+void Cluster::tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32_t columns) {
+  Thread& thread = *running_;
+  note_cta_group(thread, pc, cta_group);
+  Cta& cta = *warp.cta;
+  if (!legal_columns(columns))
+    fail(thread, pc, "TMEM-RULE", fmt::format("tcgen05.alloc of {} columns; 32, 64, 128, 256 or 512 are possible", columns));
+  if (cta.relinquished) fail(thread, pc, "TMEM-RULE", "tcgen05.alloc after relinquish_alloc_permit");
+  if (columns > cta.last_allocation)
+    fail(thread, pc, "TMEM-RULE",
+         fmt::format("tcgen05.alloc of {} columns after one of {}: allocations must not grow", columns,
+                     cta.last_allocation));
+  if (owner(slot) != &cta || slot % 4 != 0 || !inside(cta, slot & offset_mask, 4))
+    fail(thread, pc, "TMEM-RULE", "tcgen05.alloc writes its address to a word of this CTA's shared memory");
+
+  auto grant = [&](Cta& to, uint32_t offset, uint32_t base) {
+    to.columns_taken |= column_bits(base, columns);
+    to.allocations[base] = columns;
+    to.last_allocation = columns;
+    std::memcpy(to.window + offset, &base, sizeof(base));
+  };
+  if (cta_group == 1) {
+    const uint32_t base = find_columns(cta.columns_taken, columns);
+    if (base == tmem_column_count) {
+      park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc"});
+      return;  // one CTA per SM: only this CTA's own dealloc could make room, and it would have to come back here
+    }
+    grant(cta, slot & offset_mask, base);
+    return;
+  }
+  PairWait& peer = pair_waits_[cta.rank / 2];
+  if (peer.warp == nullptr) {
+    peer = {&warp, pc, columns, slot & offset_mask, true};
+    park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc (pair)"});
+    return;
+  }
+  if (peer.warp->cta == &cta || !peer.alloc || peer.value != columns)
+    fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.alloc, one warp each");
+  Cta& other = *peer.warp->cta;
+  const uint32_t base = find_columns(cta.columns_taken | other.columns_taken, columns);
+  if (base == tmem_column_count) {
+    park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc (pair)"});
+    return;
+  }
+  grant(cta, slot & offset_mask, base);
+  grant(other, peer.slot, base);
+  Warp* first = peer.warp;
+  pair_waits_.erase(cta.rank / 2);
+  wake_warp(*first, thread.time);
+}
+
+void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint32_t columns) {
+  Thread& thread = *running_;
+  note_cta_group(thread, pc, cta_group);
+  Cta& cta = *warp.cta;
+  const auto allocation = cta.allocations.find(base);
+  if (allocation == cta.allocations.end() || allocation->second != columns)
+    fail(thread, pc, "TMEM-RULE",
+         fmt::format("tcgen05.dealloc of {} columns at {}, which is no allocation of this CTA", columns, base));
+  if (cta_group == 2) {
+    PairWait& peer = pair_waits_[cta.rank / 2];
+    if (peer.warp == nullptr) {
+      peer = {&warp, pc, base, columns, false};
+      park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.dealloc (pair)"});
+      return;
+    }
+    if (peer.warp->cta == &cta || peer.alloc || peer.value != base || peer.slot != columns)
+      fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.dealloc, one warp each");
+    Cta& other = *peer.warp->cta;
+    other.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
+    other.allocations.erase(base);
+    Warp* first = peer.warp;
+    pair_waits_.erase(cta.rank / 2);
+    wake_warp(*first, thread.time);
+  }
+  cta.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
+  cta.allocations.erase(base);
+}
+
+void Cluster::tmem_relinquish(Warp& warp, Pc pc, int cta_group) {
+  note_cta_group(*running_, pc, cta_group);
+  warp.cta->relinquished = true;
+}
+
+namespace {
+
+/// Moves one access between TMEM and its values: reads for a load, writes for a store.
+void touch(const Cta& cta, TmemAccess& access) {
+  const uint32_t lane_base = access.address >> 16 & 0x7f;
+  const uint32_t column_base = access.address & 0x1ff;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    for (uint32_t i = 0; i < access.count; ++i) {
+      const TmemCell cell = register_cell(access.shape, lane, i);
+      uint32_t& word = cta.tmem[(lane_base + cell.lane) * tmem_column_count + column_base + cell.column];
+      uint32_t& value = access.values[lane * access.count + i];
+      if (access.load)
+        value = word;
+      else
+        word = value;
+    }
+  }
+  access.touched = true;
+}
+
+}  // namespace
+
+void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::TmemShape shape, uint32_t count,
+                          uint32_t address, bool load) {
+  Thread& thread = *running_;
+  Cta& cta = *warp.cta;
+  const char* name = load ? "tcgen05.ld" : "tcgen05.st";
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if (lanes.lanes[lane].a != lanes.lanes[0].a)
+      fail(thread, pc, "TMEM-RULE", fmt::format("{} with different addresses in lanes 0 and {}", name, lane));
+  const uint32_t lane_base = address >> 16 & 0x7f;
+  const uint32_t quarter = 32 * (warp.index % 4);
+  const bool half = shape == native::TmemShape::m16x256b;
+  if (lane_base != quarter && !(half && lane_base == quarter + 16))
+    fail(thread, pc, "TMEM-LANE",
+         fmt::format("{} at lane {} by warp {}, which may touch lanes {} to {} only", name, lane_base, warp.index,
+                     quarter, quarter + 31));
+  const uint32_t column = address & 0x1ff;
+  const uint32_t columns = register_columns(shape, count);
+  const bool allocated = std::any_of(cta.allocations.begin(), cta.allocations.end(), [&](const auto& allocation) {
+    return column >= allocation.first && column + columns <= allocation.first + allocation.second;
+  });
+  if (!allocated)
+    fail(thread, pc, "TMEM-RULE",
+         fmt::format("{} touches columns {} to {}, which are not allocated", name, column, column + columns - 1));
+
+  TmemAccess access;
+  access.shape = shape;
+  access.count = count;
+  access.address = address;
+  access.load = load;
+  access.values.resize(32 * count);
+  access.finish = thread.time + cost::tmem_latency + count * cost::tmem_register;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    auto* registers = static_cast<uint32_t*>(lanes.lanes[lane].p);
+    access.registers[lane] = registers;
+    if (load) {
+      access.in_flight[lane] = static_cast<bool*>(lanes.lanes[lane].q);
+      if (*access.in_flight[lane]) fail(thread, pc, "FRAGMENT", "tcgen05.ld into a fragment whose load is still in flight");
+      *access.in_flight[lane] = true;
+      std::memset(registers, 0xff, count * sizeof(uint32_t));
+    } else {
+      std::copy_n(registers, count, access.values.data() + lane * count);
+    }
+  }
+  record(load ? EventKind::tmem_load : EventKind::tmem_store, cta, warp.index, thread.time, access.finish, columns,
+         name);
+  const Policy policy = launch_.options->schedule.policy;
+  if (policy == Policy::eager || (policy == Policy::random && random_.one_in(2))) touch(cta, access);
+  warp.accesses.push_back(std::move(access));
+}
+
+void Cluster::tmem_wait(Warp& warp, Pc pc, bool load) {
+  (void)pc;
+  uint64_t time = 0;
+  for (TmemAccess& access : warp.accesses) {
+    if (access.load != load) continue;
+    if (!access.touched) touch(*warp.cta, access);
+    time = std::max(time, access.finish);
+    if (!load) continue;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      std::copy_n(access.values.data() + lane * access.count, access.count, access.registers[lane]);
+      *access.in_flight[lane] = false;
+    }
+  }
+  std::erase_if(warp.accesses, [&](const TmemAccess& access) { return access.load == load; });
+  for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, time);
+}
+
+}  // namespace warploom::loom
