@@ -324,7 +324,7 @@ Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
   const uint64_t key = reinterpret_cast<uintptr_t>(pc) * 31 + reinterpret_cast<uintptr_t>(operation);
   const auto [entry, added] = site_index_.try_emplace(key, sites.size());
   if (added) {
-    SiteEntry site{.operation = operation, .pc = pc};
+    SiteEntry site{.operation = operation, .pc = pc, .object = {}, .executions = 0, .mutated = false};
     if (object != nullptr && object->ring != nullptr)
       site.object = fmt::format("{}{}", object->ring, object->side == 0 ? ".full" : object->side == 1 ? ".empty" : "");
     if (options.mutation)

@@ -173,8 +173,8 @@ std::vector<Agents> collapse(std::vector<Agents> agents) {
     }
     result.push_back(next);
   }
-  std::stable_sort(result.begin(), result.end(), [](const Agents& a, const Agents& b) {
-    return std::tie(a.cta, a.first_warp) < std::tie(b.cta, b.first_warp);
+  std::sort(result.begin(), result.end(), [](const Agents& a, const Agents& b) {
+    return std::tie(a.cta, a.first_warp, a.role, a.lanes) < std::tie(b.cta, b.first_warp, b.role, b.lanes);
   });
   return result;
 }
@@ -250,10 +250,10 @@ std::string ledger(const Waiter& waiter) {
 
 std::string object_text(const Waiter& waiter) {
   std::string text = waiter.object.empty() ? to_string(waiter.kind) : waiter.object;
-  const bool elsewhere = !waiter.owner.empty() && std::any_of(waiter.agents.begin(), waiter.agents.end(),
-                                                              [&](const Agents& agents) {
-                                                                return waiter.owner != fmt::format("cta {}", agents.cta);
-                                                              });
+  const bool elsewhere =
+      !waiter.owner.empty() && std::any_of(waiter.agents.begin(), waiter.agents.end(), [&](const Agents& agents) {
+        return waiter.owner != fmt::format("cta {}", agents.cta);
+      });
   if (elsewhere) text += " of " + waiter.owner;
   return text;
 }
@@ -295,8 +295,10 @@ std::string waiting_text(const std::vector<Waiter>& waiting) {
 
   std::string text;
   size_t row = 0;
+  bool detailed = false;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const Waiter& waiter = waiting[i];
+    if (detailed) text += '\n';
     std::string line = std::string(kIndent, ' ') + who.line(row);
     if (one_line) {
       line.resize(state_column, ' ');
@@ -313,10 +315,13 @@ std::string waiting_text(const std::vector<Waiter>& waiting) {
     for (size_t more = 1; more < rows_of[i]; ++more) text += std::string(kIndent, ' ') + who.line(row + more) + '\n';
     row += rows_of[i];
 
+    const size_t size = text.size();
     for (const std::string& cause : waiter.causes) text += bullet("^ ", cause, kDetailIndent);
     if (!waiter.signalled_by.empty()) text += bullet("signalled by ", waiter.signalled_by, kDetailIndent);
     text += ledger(waiter);
+    detailed = text.size() != size;
   }
+  if (detailed) text += '\n';
   return text;
 }
 

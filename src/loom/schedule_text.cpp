@@ -20,10 +20,11 @@ bool read_all(std::string_view text, T& value, int base) {
 }
 
 Error refuse(std::string_view text) {
-  return {fmt::format("schedule \"{}\" is not of the form policy[:seed][:skew=cta] with policy eager, lazy, random or "
-                      "adversarial, seed in at most 16 hex digits and cta a rank from 0 to {}, such as random:7f3a or "
-                      "lazy:0:skew=1",
-                      text, kLargestRank)};
+  return {
+      fmt::format("schedule \"{}\" is not of the form policy[:seed][:skew=cta] with policy eager, lazy, random or "
+                  "adversarial, seed in at most 16 hex digits and cta a rank from 0 to {}, such as random:7f3a or "
+                  "lazy:0:skew=1",
+                  text, kLargestRank)};
 }
 
 }  // namespace

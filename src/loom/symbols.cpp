@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -227,14 +228,15 @@ class Symbols {
     // The nearest symbol below an address is not always the one it belongs to.
     if (name == nullptr || offset >= symbol.st_size) return {};
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> demangled(
-        abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                                &std::free);
     Location location;
     location.user.function = short_function(demangled != nullptr ? demangled.get() : name);
     return location;
   }
 
-  // Local files only: dwfl_standard_find_debuginfo may ask a debuginfod server, and a report must not wait for a network.
+  // Local files only: dwfl_standard_find_debuginfo may ask a debuginfod server, and a report must not wait for a
+  // network.
   inline static const Dwfl_Callbacks callbacks_{.find_elf = dwfl_linux_proc_find_elf,
                                                 .find_debuginfo = dwfl_build_id_find_debuginfo,
                                                 .section_address = nullptr,

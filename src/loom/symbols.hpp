@@ -1,9 +1,10 @@
 // From a return address to source lines.
 //
-// Loom entry points record `__builtin_return_address(0)`; since everything above them is force-inlined, the inline frames
-// of that one address hold the whole path from `arch` down to the kernel's own line:
+// Loom entry points record `__builtin_return_address(0)`; since everything above them is force-inlined, the inline
+// frames of that one address hold the whole path from `arch` down to the kernel's own line:
 //
-//   Location at = locate(__builtin_return_address(0));   // at.user: kernels/gemm.hpp:141   at.library: arch/mbarrier.hpp:20
+//   Location at = locate(__builtin_return_address(0));   // at.user: kernels/gemm.hpp:141   at.library:
+//   arch/mbarrier.hpp:20
 //
 // What is not known stays empty: a wrong line costs its reader more than none.
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace warploom::loom {
 
-/// Thread-safe and cached. The first call reads debug information and needs an ordinary stack: call it when the report is
-/// made, not on a fiber.
+/// Thread-safe and cached. The first call reads debug information and needs an ordinary stack: call it when the report
+/// is made, not on a fiber.
 Location locate(const void* return_address);
 
 /// Files whose frames belong to the library. Kernels, ours included, count as the user's.

@@ -87,7 +87,8 @@ Report scales_never_loaded() {
                  "4 arrivals are due from cta 0, warp 0-3 epilogue, which wait for accum.full[0]"};
   report.waiting.push_back(slot);
 
-  Waiter accumulator = waiter_for("accum.full[0]", {}, kernel_line(174, "epilogue", {"pipeline/ring.hpp", 118, "consume"}));
+  Waiter accumulator =
+      waiter_for("accum.full[0]", {}, kernel_line(174, "epilogue", {"pipeline/ring.hpp", 118, "consume"}));
   for (uint32_t warp = 0; warp < 4; ++warp) accumulator.agents.push_back(warps(0, warp, warp, "epilogue"));
   accumulator.owner = "cta 0";
   accumulator.phase = accumulator.current = 5;
@@ -97,7 +98,8 @@ Report scales_never_loaded() {
   accumulator.causes = {"the commit is due from cta 0, warp 5 lane 0 mma, which waits for input.full[2]"};
   report.waiting.push_back(accumulator);
 
-  Waiter chunk = waiter_for("residual.empty[1]", {residual}, kernel_line(211, "residual", {"pipeline/ring.hpp", 88, "produce"}));
+  Waiter chunk =
+      waiter_for("residual.empty[1]", {residual}, kernel_line(211, "residual", {"pipeline/ring.hpp", 88, "produce"}));
   chunk.owner = "cta 0";
   chunk.phase = chunk.current = 0;
   chunk.expected = 4;
@@ -132,8 +134,7 @@ TEST(ReportText, Deadlock) {
   std::cout << text;
   const std::vector<std::string> lines = lines_of(text);
   ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines[0],
-            "error DEADLOCK: 7 warps wait and nothing can make progress  (kernel blockwise_fp8, cluster 0)");
+  EXPECT_EQ(lines[0], "error DEADLOCK: 7 warps wait and nothing can make progress  (kernel blockwise_fp8, cluster 0)");
   for (const std::string& line : lines) {
     EXPECT_LE(line.size(), 120u) << line;
     EXPECT_FALSE(line.ends_with(' ')) << line;
@@ -214,8 +215,8 @@ TEST(ReportText, OtherBarriersAndOtherCtas) {
   Report report;
   report.kernel = "k";
   report.findings.push_back(deadlock("m"));
-  Waiter named = waiter_for("named barrier 1 (tmem hand-off)",
-                            {warps(0, 0, 2, "epilogue"), warps(0, 7, 7, "", 0x80000001u)});
+  Waiter named =
+      waiter_for("named barrier 1 (tmem hand-off)", {warps(0, 0, 2, "epilogue"), warps(0, 7, 7, "", 0x80000001u)});
   named.kind = WaitKind::named_barrier;
   named.arrived = 96;
   named.expected = 128;

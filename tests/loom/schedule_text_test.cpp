@@ -42,9 +42,9 @@ TEST(ScheduleText, SeedAndSkewAreOptional) {
 
 TEST(ScheduleText, BadInputNamesTheForms) {
   for (const char* bad :
-       {"", "fast", "Eager", "eager:", "random:0x7f", "random:g", "random:-1", "random:12345678901234567", "lazy:0:",
-        "lazy:0:1", "lazy:skew=", "lazy:skew=16", "lazy:skew=-1", "lazy:0:skew=1:skew=2", "lazy:skew=1x", " eager",
-        "lazy:0:skew=99999999999"}) {
+       {"", "fast", "Eager", "eager:", "random:0x7f", "random:g", "random:-1", "random:12345678901234567",
+        "lazy:0:", "lazy:0:1", "lazy:skew=", "lazy:skew=16", "lazy:skew=-1", "lazy:0:skew=1:skew=2", "lazy:skew=1x",
+        " eager", "lazy:0:skew=99999999999"}) {
     const Result<Schedule> parsed = Schedule::parse(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_NE(parsed.error().find('"' + std::string(bad) + '"'), std::string::npos) << parsed.error();

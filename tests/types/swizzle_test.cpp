@@ -34,8 +34,8 @@ TEST(Swizzle, TilesAsCute) {
     test::Fnv fnv;
     for (uint32_t r = 0; r < mn; ++r)
       for (uint32_t c = 0; c < k; ++c) fnv.word(offset(r, c));
-    EXPECT_EQ(fnv.value(), test::number(row["fnv"]))
-        << row["bits"] << " bits " << row["major"] << " " << row["swizzle"] << " " << mn << "x" << k << " " << row["order"];
+    EXPECT_EQ(fnv.value(), test::number(row["fnv"])) << row["bits"] << " bits " << row["major"] << " " << row["swizzle"]
+                                                     << " " << mn << "x" << k << " " << row["order"];
     if (!row.contains("samples")) continue;
     for (const test::json& sample : row["samples"])
       ASSERT_EQ(offset(sample[0], sample[1]), sample[2]) << "row " << sample[0] << " column " << sample[1];

@@ -15,12 +15,14 @@
 #define WARPLOOM_FN __device__ __forceinline__
 #define WARPLOOM_CONST_FN __host__ __device__ constexpr
 #define WARPLOOM_LAMBDA
+#define WARPLOOM_UNROLL _Pragma("unroll")
 #else
 #define WARPLOOM_GPU 0
 #define WARPLOOM_MACHINE on_loom
-#define WARPLOOM_FN [[gnu::always_inline]] inline
+#define WARPLOOM_FN inline __attribute__((always_inline))
 #define WARPLOOM_CONST_FN constexpr
 #define WARPLOOM_LAMBDA __attribute__((always_inline))
+#define WARPLOOM_UNROLL
 #endif
 
 namespace warploom {
@@ -35,7 +37,7 @@ struct sm100 {
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
-  constexpr uint32_t count() const { return x * y * z; }
+  WARPLOOM_CONST_FN uint32_t count() const { return x * y * z; }
   friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
 };
 

@@ -16,6 +16,8 @@ struct alignas(8) Mbarrier {
 
 constexpr uint32_t mbarrier_max_count = (1u << 20) - 1;
 
+/// How far an arrive or wait orders ordinary memory accesses. `cluster` costs memory barriers on the GPU; it is needed
+/// only where ordinary writes pass between CTAs. What TMA and the tensor core write needs no more than `cta`.
 enum class Scope { cta, cluster };
 
 WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept;
@@ -26,13 +28,13 @@ WARPLOOM_FN void fence_mbarrier_init() noexcept;
 /// mbarrier.arrive.release.{cta,cluster}.shared::cluster: `count` arrivals on a barrier of any CTA of the cluster
 template <Scope scope = Scope::cta>
 WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count = 1) noexcept;
-/// mbarrier.arrive.expect_tx: announces `bytes`, then arrives once
+/// mbarrier.arrive.expect_tx.release.cta.shared::cluster: announces `bytes`, then arrives once
 WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept;
 /// mbarrier.expect_tx.relaxed.cluster: announces `bytes` without arriving
 WARPLOOM_FN void mbarrier_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept;
 /// mbarrier.complete_tx.relaxed.cluster: the software stand-in for what TMA does
 WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noexcept;
-/// mbarrier.arrive_drop: leaves the barrier for this and all later phases
+/// mbarrier.arrive_drop.release.cta.shared::cluster: leaves the barrier for this and all later phases
 WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count = 1) noexcept;
 
 /// mbarrier.try_wait.parity.acquire in a loop: returns once `phases` phases have completed. Local barriers only.

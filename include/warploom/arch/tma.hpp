@@ -16,7 +16,7 @@ WARPLOOM_FN void prefetch_tensor_map(const TensorMap& map) noexcept;
 
 /// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the box lands at `destination` of
 /// this CTA; its whole size, in bounds or not, completes on `barrier`.
-/// With cta_group 2 the barrier may be the pair leader's.
+/// With cta_group 2 (.cta_group::2, sm_100) the barrier may be the pair leader's.
 template <int cta_group>
 WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier,
                           Coord2 at) noexcept;

@@ -95,9 +95,9 @@ struct every_thread {
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     if constexpr (Cluster::cta_group == 2 && std::is_same_v<Target, to_pair_leader>) {
-      arch::mbarrier_arrive<arch::Scope::cluster>(arch::pair_leader(barrier));
+      arch::mbarrier_arrive(arch::pair_leader(barrier));
     } else if constexpr (Cluster::cta_group == 2 && std::is_same_v<Target, to_pair>) {
-      arch::mbarrier_arrive<arch::Scope::cluster>(arch::map_to_rank(barrier, arch::cluster_rank() ^ 1));
+      arch::mbarrier_arrive(arch::map_to_rank(barrier, arch::cluster_rank() ^ 1));
       arch::mbarrier_arrive(barrier);
     } else {
       arch::mbarrier_arrive(barrier);

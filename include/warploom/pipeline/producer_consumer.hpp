@@ -34,10 +34,12 @@ class ConsumeContext;
 template <class Ring, class Role>
 class ExplicitConsumeContext;
 
-/// The role that consumes when a protocol has exactly one freeing policy.
+/// The role that consumes when a protocol has exactly one freeing policy; void when it must be named.
 namespace detail {
 template <class Freed>
-struct only_role;
+struct only_role {
+  using type = void;
+};
 template <class Policy>
 struct only_role<freed_by<Policy>> {
   using type = typename Policy::role;
@@ -93,10 +95,10 @@ class ProducerConsumerPipeline {
 
   // ---- the parts they are made of
   WARPLOOM_FN void wait_consumer() const noexcept {  ///< producer: until the current slot is free
-    arch::mbarrier_wait<arch::Scope::cluster>(address(consumer_mbar(producer_stage_)), producer_lap_);
+    arch::mbarrier_wait(address(consumer_mbar(producer_stage_)), producer_lap_);
   }
   WARPLOOM_FN void wait_producer() const noexcept {  ///< consumer: until the current slot is full
-    arch::mbarrier_wait<arch::Scope::cluster>(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
+    arch::mbarrier_wait(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   /// Announces the slot's TMA bytes on its full barrier: the producer's arrival. Once per slot.
   WARPLOOM_FN void arm() const noexcept {
@@ -186,6 +188,8 @@ class [[nodiscard]] ProduceContext {
 /// A full slot. Must be released: release() frees the slot as the policy says and steps.
 template <class Ring, class Role>
 class [[nodiscard]] ConsumerStage : MustRelease {
+  static_assert(!std::is_void_v<Role>, "warploom: several roles free this ring; say which one consumes: consume<Role>()");
+
  public:
   WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
     ring.wait_producer();

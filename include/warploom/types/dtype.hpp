@@ -1,7 +1,7 @@
 // Device vocabulary types. They are bits and nothing else: conversion is `arch` (device) or types/convert.hpp (host).
 #pragma once
 
-#include <cstdint>
+#include "warploom/arch/config.hpp"
 
 namespace warploom {
 
@@ -43,7 +43,7 @@ inline constexpr DType dtype_of<f16> = DType::f16;
 template <>
 inline constexpr DType dtype_of<float> = DType::f32;
 
-constexpr uint32_t size_of(DType type) {
+WARPLOOM_CONST_FN uint32_t size_of(DType type) {
   switch (type) {
     case DType::e4m3:
     case DType::e5m2: return 1;
@@ -54,7 +54,7 @@ constexpr uint32_t size_of(DType type) {
   return 0;
 }
 
-constexpr const char* name_of(DType type) {
+WARPLOOM_CONST_FN const char* name_of(DType type) {
   switch (type) {
     case DType::e4m3: return "e4m3";
     case DType::e5m2: return "e5m2";

@@ -22,7 +22,8 @@ Result<DType> operand_type(MmaKind kind, const char* operand, uint32_t code) {
   }
   if (kind == MmaKind::f8f6f4 && code >= 3 && code <= 5)
     return Error{std::string("Operand ") + operand + " has a 4- or 6-bit type, which the loom does not model."};
-  return Error{std::string("The type code ") + text(code) + " of operand " + operand + " does not exist for this kind."};
+  return Error{std::string("The type code ") + text(code) + " of operand " + operand +
+               " does not exist for this kind."};
 }
 
 std::string broken_shape_rule(int cta_group, uint32_t m, uint32_t n, bool n_major_bytes) {
@@ -143,7 +144,8 @@ Result<MmaOperation> decode_mma(MmaKind kind, int cta_group, uint32_t d, SmemDes
   if (fields.sparse || fields.sparse_id != 0)
     return Error{"The instruction descriptor asks for a sparse product, which the loom does not model."};
   if (fields.saturate) return Error{"The instruction descriptor asks for saturation, which only kind i8 has."};
-  if (fields.max_shift != 0) return Error{"The instruction descriptor sets a maximum shift, which only .ws forms have."};
+  if (fields.max_shift != 0)
+    return Error{"The instruction descriptor sets a maximum shift, which only .ws forms have."};
   if (fields.accumulator == 0) return Error{"The accumulator type is f16; the loom models f32 only."};
   if (fields.accumulator != 1) return Error{"The accumulator type is not a floating-point type of this kind."};
 

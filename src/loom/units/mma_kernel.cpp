@@ -34,8 +34,8 @@ void multiply_portable(const MmaTile& t) {
 #if WARPLOOM_X86
 
 // Intrinsics behind a run-time choice rather than target_clones: those need ifuncs, which sanitizers and static linking
-// dislike, and leave it to the compiler whether the loop becomes fused multiply-adds. The pragmas keep the sums in registers
-// at -O2 as well: without them g++ 12 keeps an array in memory and runs at less than half the speed.
+// dislike, and leave it to the compiler whether the loop becomes fused multiply-adds. The pragmas keep the sums in
+// registers at -O2 as well: without them g++ 12 keeps an array in memory and runs at less than half the speed.
 
 /// 8 rows by `Vectors` x 16 columns held in registers. `last` masks the last vector.
 template <int Vectors>
@@ -96,9 +96,10 @@ template <int Vectors>
   for (int r = 0; r < 4; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vectors; ++v)
-      sum[r][v] = t.accumulate ? _mm256_castsi256_ps(_mm256_loadu_si256(
-                                     reinterpret_cast<const __m256i*>(d + r * d_pitch + 8 * v)))
-                               : _mm256_setzero_ps();
+      sum[r][v] =
+          t.accumulate
+              ? _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(d + r * d_pitch + 8 * v)))
+              : _mm256_setzero_ps();
   const size_t k_extent = t.k_extent;
   for (size_t k = 0; k < k_extent; ++k, b += mma_b_pitch) {
     __m256 column[Vectors];

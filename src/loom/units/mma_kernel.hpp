@@ -1,5 +1,5 @@
-// The arithmetic inside tcgen05.mma, once operands are f32: D += A * B with one fused multiply-add per k, in ascending k.
-// Every variant gives the same bits; the machine's widest vectors decide which one runs.
+// The arithmetic inside tcgen05.mma, once operands are f32: D += A * B with one fused multiply-add per k, in ascending
+// k. Every variant gives the same bits; the machine's widest vectors decide which one runs.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace warploom::loom {
 inline constexpr size_t mma_b_pitch = 256 + 16;
 
 /// `rows` rows (a multiple of 8) by `n` columns (a multiple of 8): D[row * 512 + column] (+)= sum over k of
-/// A[row * k_extent + k] * B[k * mma_b_pitch + column]. B must be readable up to column round_up(n, 32). A NaN is stored
-/// as the tensor core's 0x7fffffff.
+/// A[row * k_extent + k] * B[k * mma_b_pitch + column]. B must be readable up to column round_up(n, 32). A NaN is
+/// stored as the tensor core's 0x7fffffff.
 struct MmaTile {
   const float* a = nullptr;
   const float* b = nullptr;

@@ -1,11 +1,12 @@
-// Where things sit: accumulators and registers in tensor memory (hardware.md §4.8, 4.14), operands in shared memory (§3.2).
+// Where things sit: accumulators and registers in tensor memory (hardware.md §4.8, 4.14), operands in shared memory
+// (§3.2).
 #include "tensor_core.hpp"
 
 namespace warploom::loom {
 
 TmemCell accumulator_cell(int cta_group, uint32_t m, uint32_t n, uint32_t row, uint32_t column) {
   if (cta_group == 2 && m == 256) return {row / 128, row % 128, column};  // layout A
-  if (cta_group == 2) {                                                   // layout B: the halves of N lie on top of each other
+  if (cta_group == 2) {  // layout B: the halves of N lie on top of each other
     const uint32_t half = n < 2 ? 1 : n / 2;
     return {row / 64, row % 64 + 64 * (column / half), column % half};
   }
@@ -13,9 +14,7 @@ TmemCell accumulator_cell(int cta_group, uint32_t m, uint32_t n, uint32_t row, u
   return {0, row, column};                                      // layout D
 }
 
-uint32_t accumulator_columns(int cta_group, uint32_t m, uint32_t n) {
-  return cta_group == 2 && m == 128 ? n / 2 : n;
-}
+uint32_t accumulator_columns(int cta_group, uint32_t m, uint32_t n) { return cta_group == 2 && m == 128 ? n / 2 : n; }
 
 TmemCell register_cell(native::TmemShape shape, uint32_t lane, uint32_t index) {
   if (shape == native::TmemShape::m32x32b) return {0, lane, index};

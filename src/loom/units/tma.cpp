@@ -1,5 +1,5 @@
-// Tiled TMA boxes (hardware.md §2.3, 2.4). Everything moves in 16-byte units: a row of the box, the first coordinate and
-// the shared address are multiples of 16 bytes, and the swizzles permute such units (or their halves).
+// Tiled TMA boxes (hardware.md §2.3, 2.4). Everything moves in 16-byte units: a row of the box, the first coordinate
+// and the shared address are multiples of 16 bytes, and the swizzles permute such units (or their halves).
 #include "tma.hpp"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ constexpr uint32_t unit_bytes = 16;
 
 /// The box as rows: dimension 0 is a row, dimensions 1.. count rows, dimension 1 fastest.
 struct Box {
-  uint32_t element = 1;    ///< bytes
+  uint32_t element = 1;  ///< bytes
   uint32_t row_bytes = 0;
-  uint32_t pitch = 0;      ///< distance of rows in shared memory; the span even if the row is narrower
+  uint32_t pitch = 0;       ///< distance of rows in shared memory; the span even if the row is narrower
   uint32_t extent[5] = {};  ///< elements along each dimension
   uint32_t rows = 1;
 };
@@ -43,8 +43,8 @@ int64_t coordinate(const TensorMapArgs& map, const int32_t* coordinates, uint32_
 template <class Visit>
 void for_each_row(const TensorMapArgs& map, const Box& box, const int32_t* coordinates, Visit&& visit) {
   // Modulo 2^64: a row in bounds of an honest map never wraps, and one out of bounds is never touched.
-  const uint64_t base = reinterpret_cast<uintptr_t>(map.address) +
-                        static_cast<uint64_t>(coordinate(map, coordinates, 0)) * box.element;
+  const uint64_t base =
+      reinterpret_cast<uintptr_t>(map.address) + static_cast<uint64_t>(coordinate(map, coordinates, 0)) * box.element;
   uint32_t row = 0;
   uint32_t i[5] = {};
   while (row < box.rows) {
@@ -154,9 +154,8 @@ void tma_load_box(const TensorMapArgs& map, const int32_t* coordinates, std::byt
       std::memcpy(buffer + part.begin, global + part.begin, part.end - part.begin);
       convert_inside(map, buffer, part);
     }
-    for_each_piece(map, box, offset + row * box.pitch, [&](uint32_t to, uint32_t from, uint32_t bytes) {
-      std::memcpy(window + to, buffer + from, bytes);
-    });
+    for_each_piece(map, box, offset + row * box.pitch,
+                   [&](uint32_t to, uint32_t from, uint32_t bytes) { std::memcpy(window + to, buffer + from, bytes); });
   });
 }
 

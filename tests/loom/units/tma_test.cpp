@@ -50,11 +50,19 @@ Buffer& tensor_block() {
 std::byte image_byte(uint32_t i) { return std::byte(((i * 2246822519u + 374761393u) >> 15) & 255); }
 
 TensorMapArgs args_of(const json& row, const void* address) {
-  static const std::map<std::string, TmaType> types{
-      {"u8", TmaType::u8},           {"u16", TmaType::u16},   {"u32", TmaType::u32},          {"s32", TmaType::s32},
-      {"u64", TmaType::u64},         {"s64", TmaType::s64},   {"f16", TmaType::f16},          {"f32", TmaType::f32},
-      {"f64", TmaType::f64},         {"bf16", TmaType::bf16}, {"f32_ftz", TmaType::f32_ftz}, {"tf32", TmaType::tf32},
-      {"tf32_ftz", TmaType::tf32_ftz}};
+  static const std::map<std::string, TmaType> types{{"u8", TmaType::u8},
+                                                    {"u16", TmaType::u16},
+                                                    {"u32", TmaType::u32},
+                                                    {"s32", TmaType::s32},
+                                                    {"u64", TmaType::u64},
+                                                    {"s64", TmaType::s64},
+                                                    {"f16", TmaType::f16},
+                                                    {"f32", TmaType::f32},
+                                                    {"f64", TmaType::f64},
+                                                    {"bf16", TmaType::bf16},
+                                                    {"f32_ftz", TmaType::f32_ftz},
+                                                    {"tf32", TmaType::tf32},
+                                                    {"tf32_ftz", TmaType::tf32_ftz}};
   static const std::map<int, Swizzle> swizzles{
       {0, Swizzle::none}, {32, Swizzle::b32}, {64, Swizzle::b64}, {128, Swizzle::b128}};
   TensorMapArgs args;
@@ -153,11 +161,12 @@ TEST(Tma, GlobalRangeIsWhatMoves) {
     } else {
       // Outside the range memory is 0x33; a load that touches it shows the byte.
       std::memset(global.data(), 0x33, global.size());
-      std::memset(const_cast<std::byte*>(range.begin), 0x44, static_cast<size_t>(range.end - range.begin));
+      std::fill(const_cast<std::byte*>(range.begin), const_cast<std::byte*>(range.end), std::byte{0x44});
       Buffer window(65536, 0xcd);
       tma_load_box(args, at.data(), window.data(), 0);
       EXPECT_EQ(std::count(window.data(), window.data() + window.size(), std::byte{0x33}), 0);
-      EXPECT_EQ(std::count(window.data(), window.data() + window.size(), std::byte{0x44}) > 0, range.begin != range.end);
+      EXPECT_EQ(std::count(window.data(), window.data() + window.size(), std::byte{0x44}) > 0,
+                range.begin != range.end);
       ++ranges;
       continue;
     }

@@ -1,0 +1,74 @@
+// The residual ring: tiles of the source tensor C from the epilogue-load warp to the epilogue warps, for D = acc + beta*C.
+//
+//   { auto slot = residual.produce(); residual.load(slot, c[m], n); }  // epilogue-load: a free slot, armed
+//   { auto slot = residual.consume(); read(residual.tile(slot)); }      // every epilogue thread; leaving frees it
+#pragma once
+
+#include "warploom/pipeline/input.hpp"
+#include "warploom/pipeline/tile.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+template <int stages, class Tile_>
+class EpiLoadPipeline {
+ public:
+  using Tile = Tile_;
+  static constexpr int num_stages = stages;
+
+  struct Protocol {
+    static constexpr char name[] = "residual";
+    using cluster = ClusterShape<1, 1, 1>;
+    using filled = filled_by<tma_bytes<EpilogueLoad>>;
+    using freed = freed_by<every_thread<Epilogue>>;
+    static constexpr uint32_t bytes = Tile::bytes;
+  };
+  using Pipeline = ProducerConsumerPipeline<stages, Protocol>;
+
+  struct Storage {
+    typename Tile::Storage tiles[stages];
+    typename Pipeline::BarrierArray barriers;
+  };
+
+  WARPLOOM_FN explicit EpiLoadPipeline(Storage& storage) noexcept
+      : pipeline(storage.barriers.ptr()), storage_(&storage) {}
+
+  /// One thread, once per CTA. The counts default to what the policies say.
+  static WARPLOOM_FN void init_barriers(Storage& storage, uint32_t producer_arv_count = Pipeline::producer_count,
+                                        uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {
+    Pipeline::init_mbars(storage.barriers.ptr(), producer_arv_count, consumer_arv_count);
+  }
+
+  /// The tile in a slot.
+  WARPLOOM_FN Tile tile(uint32_t index) const noexcept { return Tile(storage_->tiles[index]); }
+
+  // ---- epilogue-load (one lane)
+  /// Brings the tile that starts at this row and column into a slot of produce() or acquire_producer().
+  template <class Slot>
+  WARPLOOM_FN void load(const Slot& slot, TileLoader::Row source, int column) const noexcept {
+    arch::tma_load<1>(tile(slot.index()).address(), *source.map, arch::shared_address(slot.mbar()), {column, source.row});
+  }
+  WARPLOOM_FN ProduceContext<Pipeline> produce() noexcept { return pipeline.produce(); }
+  WARPLOOM_FN ProducerStage<Pipeline> acquire_producer() noexcept { return pipeline.acquire_producer(); }
+  WARPLOOM_FN void wait_consumer() const noexcept { pipeline.wait_consumer(); }
+  WARPLOOM_FN void arm() const noexcept { pipeline.arm(); }  ///< by hand: after wait_consumer, before the copy
+  WARPLOOM_FN MbarPtr producer_mbar() const noexcept { return pipeline.producer_mbar(pipeline.producer_stage()); }
+  WARPLOOM_FN uint32_t producer_stage() const noexcept { return pipeline.producer_stage(); }
+  WARPLOOM_FN void producer_step() noexcept { pipeline.producer_step(); }
+
+  // ---- epilogue (every thread)
+  WARPLOOM_FN ConsumeContext<Pipeline, Epilogue> consume() noexcept { return pipeline.consume(); }
+  WARPLOOM_FN ExplicitConsumeContext<Pipeline, Epilogue> consume_explicit() noexcept {
+    return pipeline.consume_explicit();
+  }
+  WARPLOOM_FN ConsumerStage<Pipeline, Epilogue> acquire_consumer() noexcept { return pipeline.acquire_consumer(); }
+  WARPLOOM_FN void wait_producer() const noexcept { pipeline.wait_producer(); }
+  WARPLOOM_FN uint32_t consumer_stage() const noexcept { return pipeline.consumer_stage(); }
+  WARPLOOM_FN void consumer_step() noexcept { pipeline.consumer_step(); }
+
+  Pipeline pipeline;
+
+ private:
+  Storage* storage_;
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,0 +1,210 @@
+// The accumulator ring: tensor-memory stages from the MMA warp to the epilogue warps.
+//
+// The MMA side runs on one elected lane of the pair's leader; releasing a stage commits, so the stage is full once the
+// tensor core is done with it, in both CTAs of a pair. The epilogue side runs on every epilogue thread; releasing a stage
+// frees it, on the leader. Leaving a handle signals what is still held.
+#pragma once
+
+#include "warploom/pipeline/producer_consumer.hpp"
+#include "warploom/warp/tmem.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+template <OutputPipelineConfig opc>
+class OutputProducer;
+template <OutputPipelineConfig opc>
+class OutputConsumer;
+template <OutputPipelineConfig opc>
+class MmaStage;
+template <OutputPipelineConfig opc>
+class EpilogueStage;
+template <OutputPipelineConfig opc>
+class OutputKPipeline;
+template <OutputPipelineConfig opc, class Input>
+class EpilogueKContext;
+
+/// A stage's index and its place in tensor memory.
+template <OutputPipelineConfig opc>
+struct OutputStage {
+  uint32_t index = 0;
+  TmemStage<opc> tmem;
+};
+
+template <OutputPipelineConfig opc>
+class OutputTilePipeline {
+ public:
+  static constexpr int cta_group = opc.cta_group;
+  static constexpr int num_stages = opc.num_stages;
+  static constexpr int stage_stride_cols = opc.stage_stride_cols;
+  static_assert(num_stages * stage_stride_cols <= 512, "warploom: the accumulator ring exceeds 512 columns");
+
+  struct Protocol {
+    static constexpr char name[] = "accum";
+    using cluster = ClusterShape<cta_group, cta_group, 1>;
+    using filled = filled_by<mma_commit<Mma, to_pair>>;
+    using freed = freed_by<every_thread<Epilogue, to_pair_leader>>;
+    static constexpr uint32_t bytes = 0;
+  };
+  using Cluster = typename Protocol::cluster;
+  using Pipeline = ProducerConsumerPipeline<num_stages, Protocol>;
+  using BarrierArray = typename Pipeline::BarrierArray;
+  using Stage = OutputStage<opc>;
+  using Tmem = TmemAllocation<cta_group>;
+
+  /// Which CTAs hear of a finished accumulator: this one and, with pairs, its peer.
+  static WARPLOOM_FN uint16_t complete_mask() noexcept {
+    const uint32_t leader = arch::cluster_rank() / cta_group * cta_group;
+    return static_cast<uint16_t>(((1u << cta_group) - 1) << leader);
+  }
+
+  WARPLOOM_FN OutputTilePipeline(SharedMemBarrier* barriers, Tmem tmem_allocation,
+                                 uint16_t complete = complete_mask()) noexcept
+      : pipeline(barriers), tmem(tmem_allocation), mma_complete_mask(complete) {}
+
+  /// One thread, once per CTA. The counts default to what the policies say.
+  static WARPLOOM_FN void init_barriers(SharedMemBarrier* barriers, uint32_t producer_arrivals = Pipeline::producer_count,
+                                        uint32_t consumer_arrivals = Pipeline::consumer_count) noexcept {
+    Pipeline::init_mbars(barriers, producer_arrivals, consumer_arrivals);
+  }
+
+  // ---- MMA side (one lane)
+  WARPLOOM_FN Stage acquire_for_mma() const noexcept {
+    pipeline.wait_consumer();
+    arch::tcgen05_fence_after();
+    return stage(pipeline.producer_stage());
+  }
+  WARPLOOM_FN void release_from_mma(const Stage& stage) noexcept {
+    const arch::SharedAddress full = arch::shared_address(pipeline.producer_mbar(stage.index));
+    if constexpr (cta_group == 1)
+      arch::umma_commit<1>(full);
+    else
+      arch::umma_commit_multicast<2>(full, mma_complete_mask);
+    pipeline.producer_step();
+  }
+
+  // ---- epilogue side (every thread of the role)
+  WARPLOOM_FN Stage acquire_for_epilogue() const noexcept {
+    pipeline.wait_producer();
+    arch::tcgen05_fence_after();
+    return stage(pipeline.consumer_stage());
+  }
+  /// Frees the stage: after the last tcgen05.ld of it has been waited for.
+  WARPLOOM_FN void signal_epilogue_done() const noexcept {
+    arch::tcgen05_fence_before();
+    pipeline.template signal_free<Epilogue>();
+  }
+  WARPLOOM_FN void release_from_epilogue() noexcept {
+    signal_epilogue_done();
+    pipeline.consumer_step();
+  }
+
+  // ---- handles
+  WARPLOOM_FN OutputProducer<opc> producer() noexcept { return OutputProducer<opc>(*this); }
+  WARPLOOM_FN OutputConsumer<opc> consumer() noexcept { return OutputConsumer<opc>(*this); }
+  WARPLOOM_FN MmaStage<opc> acquire_mma_linear() noexcept { return MmaStage<opc>(*this); }
+  WARPLOOM_FN EpilogueStage<opc> acquire_epilogue_linear() noexcept { return EpilogueStage<opc>(*this); }
+  WARPLOOM_FN OutputKPipeline<opc> per_k() noexcept { return OutputKPipeline<opc>(*this); }
+  /// Accumulator and input scales of one K block together.
+  template <class Input>
+  WARPLOOM_FN EpilogueKContext<opc, Input> per_k_epilogue(Input& input) noexcept {
+    return EpilogueKContext<opc, Input>(*this, input);
+  }
+  WARPLOOM_FN Pipeline get_pipeline() const noexcept { return pipeline; }
+
+  Pipeline pipeline;
+  Tmem tmem;
+  uint16_t mma_complete_mask;
+
+ private:
+  WARPLOOM_FN Stage stage(uint32_t index) const noexcept { return {index, {tmem.addr, index}}; }
+};
+
+/// A free accumulator for one scope, on the MMA lane. Leaving commits.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputProducer {
+ public:
+  WARPLOOM_FN explicit OutputProducer(OutputTilePipeline<opc>& ring) noexcept
+      : ring_(&ring), stage_(ring.acquire_for_mma()) {}
+  WARPLOOM_FN ~OutputProducer() noexcept { ring_->release_from_mma(stage_); }
+  OutputProducer(const OutputProducer&) = delete;
+  OutputProducer& operator=(const OutputProducer&) = delete;
+
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  OutputStage<opc> stage_;
+};
+
+/// A finished accumulator for one scope. free() gives it back early, once it is in registers; leaving does otherwise.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputConsumer {
+ public:
+  WARPLOOM_FN explicit OutputConsumer(OutputTilePipeline<opc>& ring) noexcept
+      : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
+  WARPLOOM_FN ~OutputConsumer() noexcept {
+    free();
+    ring_->pipeline.consumer_step();
+  }
+  OutputConsumer(const OutputConsumer&) = delete;
+  OutputConsumer& operator=(const OutputConsumer&) = delete;
+
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+  WARPLOOM_FN void free() noexcept {
+    if (held_) ring_->signal_epilogue_done();
+    held_ = false;
+  }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  OutputStage<opc> stage_;
+  bool held_ = true;
+};
+
+/// A free accumulator that must be released; release() commits and steps.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] MmaStage : MustRelease {
+ public:
+  WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept : ring_(&ring), stage_(ring.acquire_for_mma()) {}
+  WARPLOOM_FN MmaStage(MmaStage&&) noexcept = default;
+  WARPLOOM_FN ~MmaStage() noexcept = default;
+
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage_.tmem.offset(); }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->pipeline.producer_mbar(stage_.index); }
+  WARPLOOM_FN void release() noexcept {
+    settle();
+    ring_->release_from_mma(stage_);
+  }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  OutputStage<opc> stage_;
+};
+
+/// A finished accumulator that must be released; release() frees it and steps.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] EpilogueStage : MustRelease {
+ public:
+  WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
+      : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
+  WARPLOOM_FN EpilogueStage(EpilogueStage&&) noexcept = default;
+  WARPLOOM_FN ~EpilogueStage() noexcept = default;
+
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage_.tmem.offset(); }
+  WARPLOOM_FN void release() noexcept {
+    settle();
+    ring_->release_from_epilogue();
+  }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  OutputStage<opc> stage_;
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

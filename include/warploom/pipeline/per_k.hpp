@@ -1,0 +1,160 @@
+// The accumulator ring used once per K block instead of once per tile: what blockwise FP8 needs, where every block has
+// scales of its own and the sum lives in registers.
+#pragma once
+
+#include "warploom/pipeline/input.hpp"
+#include "warploom/pipeline/output.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// A free accumulator for one K block, on the MMA lane. Leaving commits.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] MmaKStage {
+ public:
+  WARPLOOM_FN explicit MmaKStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
+      : ring_(ring), k_(k), stage_(ring->acquire_for_mma()) {}
+  WARPLOOM_FN ~MmaKStage() noexcept { ring_->release_from_mma(stage_); }
+  MmaKStage(const MmaKStage&) = delete;
+  MmaKStage& operator=(const MmaKStage&) = delete;
+
+  WARPLOOM_FN int k() const noexcept { return k_; }
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  int k_;
+  OutputStage<opc> stage_;
+};
+
+/// A finished K block for one scope, without the input ring. Leaving frees the accumulator.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] PerKConsumerStage {
+ public:
+  WARPLOOM_FN explicit PerKConsumerStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
+      : ring_(ring), k_(k), stage_(ring->acquire_for_epilogue()) {}
+  WARPLOOM_FN ~PerKConsumerStage() noexcept { ring_->release_from_epilogue(); }
+  PerKConsumerStage(const PerKConsumerStage&) = delete;
+  PerKConsumerStage& operator=(const PerKConsumerStage&) = delete;
+
+  WARPLOOM_FN int k() const noexcept { return k_; }
+  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+  int k_;
+  OutputStage<opc> stage_;
+};
+
+/// The per-K view of an accumulator ring.
+template <OutputPipelineConfig opc>
+class OutputKPipeline {
+ public:
+  WARPLOOM_FN explicit OutputKPipeline(OutputTilePipeline<opc>& ring) noexcept : ring_(&ring) {}
+  WARPLOOM_FN MmaKStage<opc> produce() const noexcept { return MmaKStage<opc>(ring_); }
+  WARPLOOM_FN PerKConsumerStage<opc> consume() const noexcept { return PerKConsumerStage<opc>(ring_); }
+
+ private:
+  OutputTilePipeline<opc>* ring_;
+};
+
+/// One K block on the epilogue side: the accumulator and the input slot whose scales belong to it.
+///
+/// Entering waits for both. take_scales() gives the slot back as soon as the scales are in registers, drain() the
+/// accumulator as soon as its last column is; leaving gives back what is still held, and steps both rings.
+template <OutputPipelineConfig opc, class Input>
+class [[nodiscard]] EpilogueKContext {
+ public:
+  using OutputPipelineType = OutputTilePipeline<opc>;
+  using InputPipelineType = Input;
+  using OutputStageType = OutputStage<opc>;
+  static constexpr int cta_group = opc.cta_group;
+  static constexpr int num_output_stages = opc.num_stages;
+  static constexpr int columns_per_load = 32;
+
+  /// Both rings, as a range of K blocks hands them on.
+  struct Rings {
+    OutputPipelineType* output;
+    Input* input;
+  };
+  WARPLOOM_FN EpilogueKContext(const Rings& rings, int k) noexcept : EpilogueKContext(*rings.output, *rings.input, k) {}
+  WARPLOOM_FN EpilogueKContext(OutputPipelineType& output, Input& input, int k = 0) noexcept
+      : output_pipeline_ptr(&output),
+        input_pipeline_ptr(&input),
+        output_stage(output.acquire_for_epilogue()),
+        input_stage_index(input.pipeline.consumer_stage()),
+        k_(k) {
+    input.wait_scales();
+  }
+  WARPLOOM_FN ~EpilogueKContext() noexcept {
+    arrive_input();
+    input_pipeline_ptr->pipeline.consumer_step();
+    free_accumulator();
+    output_pipeline_ptr->pipeline.consumer_step();
+  }
+  EpilogueKContext(const EpilogueKContext&) = delete;
+  EpilogueKContext& operator=(const EpilogueKContext&) = delete;
+
+  WARPLOOM_FN int k() const noexcept { return k_; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return output_stage.tmem; }
+
+  /// The A scale of this thread's row; the slot is free again.
+  WARPLOOM_FN float take_scales() noexcept {
+    const auto scales = input_pipeline_ptr->a_scales(input_stage_index);
+    const float scale = arch::load_shared(scales.data + arch::thread_index() - 32 * Epilogue::first_warp);
+    arrive_input();
+    return scale;
+  }
+  /// Lets go of the input slot now; leaving then signals the accumulator only.
+  WARPLOOM_FN void arrive_input() noexcept {
+    if (input_held_) input_pipeline_ptr->pipeline.template signal_free<Epilogue>();
+    input_held_ = false;
+  }
+  /// Lets go of the accumulator now: every load of it must have been waited for.
+  WARPLOOM_FN void free_accumulator() noexcept {
+    if (accumulator_held_) output_pipeline_ptr->signal_epilogue_done();
+    accumulator_held_ = false;
+  }
+
+  /// Hands `f(fragment, column)` the accumulator row of this thread, 32 columns at a time, the next load in flight
+  /// meanwhile. The accumulator is free after the last load, before the arithmetic on it.
+  template <int columns, class F>
+  WARPLOOM_FN void drain(F&& f) noexcept {
+    static_assert(columns % columns_per_load == 0, "warploom: an accumulator is drained 32 columns at a time");
+    drain_from<0, columns>(f, [] {});
+  }
+
+  OutputPipelineType* output_pipeline_ptr;
+  Input* input_pipeline_ptr;
+  OutputStageType output_stage;
+  uint32_t input_stage_index;
+
+ private:
+  using Part = arch::Fragment<uint32_t, columns_per_load>;
+
+  WARPLOOM_FN arch::TmemAddress row(uint32_t column) const noexcept {
+    return tmem().address().lane(32 * (arch::warp_index() % 4)).column(column);
+  }
+  // Recursion instead of a loop keeps every fragment index a constant: an array of fragments must stay in registers.
+  template <int column, int columns, class F, class Previous>
+  WARPLOOM_FN void drain_from(F& f, Previous&& previous) noexcept {
+    Part part;
+    arch::tmem_load_32x32b(part, row(column));
+    previous();
+    arch::tmem_wait_load();
+    auto use = [&]() WARPLOOM_LAMBDA { f(part, column); };
+    if constexpr (column + columns_per_load < columns) {
+      drain_from<column + columns_per_load, columns>(f, use);
+    } else {
+      free_accumulator();
+      use();
+    }
+  }
+
+  int k_;
+  bool input_held_ = true;
+  bool accumulator_held_ = true;
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,0 +1,44 @@
+// Tiles in shared memory: where they are, and in their type how they lie there.
+#pragma once
+
+#include "warploom/arch/shared.hpp"
+#include "warploom/types/dtype.hpp"
+#include "warploom/types/swizzle.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// A rows x columns tile, columns contiguous, rows as long as the swizzle span: what one TMA box brings.
+template <class T, int rows_, int columns_, Swizzle swizzle_>
+struct SmemTile {
+  using Element = T;
+  static constexpr int rows = rows_;
+  static constexpr int columns = columns_;
+  static constexpr Swizzle swizzle = swizzle_;
+  static constexpr uint32_t row_bytes = columns * sizeof(T);
+  static constexpr uint32_t bytes = rows * row_bytes;
+  static_assert(swizzle == Swizzle::none || row_bytes == swizzle_span(swizzle),
+                "warploom: a row of a swizzled tile must be as long as the swizzle span");
+  /// Where the swizzle pattern repeats: tiles start there.
+  static constexpr size_t alignment = swizzle == Swizzle::none ? 128 : 8 * swizzle_span(swizzle);
+
+  struct alignas(alignment) Storage {
+    T data[rows * columns];
+  };
+
+  T* data = nullptr;
+
+  WARPLOOM_FN explicit SmemTile(Storage& storage) noexcept : data(storage.data) {}
+  WARPLOOM_FN arch::SharedAddress address() const noexcept { return arch::shared_address(data); }
+  /// The 16 bytes that hold columns [unit * 16 / sizeof(T), ...) of a row.
+  WARPLOOM_FN char* unit(uint32_t row, uint32_t index) const noexcept {
+    const uint32_t offset = swizzle_address(swizzle, row * row_bytes + index * 16);
+    return reinterpret_cast<char*>(data) + offset;
+  }
+};
+
+/// Sixteen bytes that move as one.
+struct alignas(16) Unit {
+  uint32_t words[4];
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,0 +1,46 @@
+// The tensor core's work on one pair of operand tiles: descriptors and instruction follow from the tile types.
+#pragma once
+
+#include "warploom/arch/umma.hpp"
+#include "warploom/pipeline/tile.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+enum class Accumulate : bool { fresh, onto };
+
+/// Descriptor of a K-major operand tile: 8-row groups lie 8 rows apart, the leading offset is unused (hardware.md §3.2).
+template <class Tile>
+WARPLOOM_FN SmemDescriptor operand_descriptor(const Tile& tile) noexcept {
+  static_assert(Tile::swizzle != Swizzle::none, "warploom: operand tiles are swizzled");
+  return encode_smem_descriptor({.start = tile.address().value,
+                                 .leading_byte_offset = 16,
+                                 .stride_byte_offset = 8 * Tile::row_bytes,
+                                 .base_offset = 0,
+                                 .swizzle = Tile::swizzle});
+}
+
+/// D (+)= A * B^T over the whole K extent of the tiles, issued by one lane. With cta_group 2 the tiles are this CTA's
+/// halves, and the same descriptors apply in both CTAs.
+template <int cta_group, class A, class B>
+WARPLOOM_FN void umma_tile(arch::TmemAddress d, const A& a, const B& b, Accumulate accumulate) noexcept {
+  using OperandA = MmaOperand<typename A::Element>;
+  using OperandB = MmaOperand<typename B::Element>;
+  static_assert(OperandA::kind == OperandB::kind, "warploom: A and B must be of one MMA kind");
+  static_assert(A::row_bytes == B::row_bytes, "warploom: A and B tiles must have the same K extent");
+  constexpr InstructionDescriptor instruction =
+      encode_instruction({.accumulator = 1,
+                          .a_type = OperandA::code,
+                          .b_type = OperandB::code,
+                          .m = static_cast<uint32_t>(A::rows * cta_group),
+                          .n = static_cast<uint32_t>(B::rows * cta_group)});
+  const SmemDescriptor a_descriptor = operand_descriptor(a);
+  const SmemDescriptor b_descriptor = operand_descriptor(b);
+  bool onto = accumulate == Accumulate::onto;
+  WARPLOOM_UNROLL
+  for (uint32_t k = 0; k < A::row_bytes; k += mma_k_bytes) {
+    arch::umma<OperandA::kind, cta_group>(d, a_descriptor.advance(k), b_descriptor.advance(k), instruction, onto);
+    onto = true;
+  }
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,0 +1,19 @@
+// Named barriers between groups of warps.
+#pragma once
+
+#include "warploom/arch/annotate.hpp"
+#include "warploom/arch/named_barrier.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// `num_threads` threads meet at named barrier `barrier_id`. Warp-collective.
+template <int num_threads, int barrier_id>
+struct WarpGroupBarrier {
+  static_assert(num_threads % 32 == 0, "warploom: a named barrier counts whole warps");
+  static WARPLOOM_FN void arrive() noexcept { arch::bar_arrive(barrier_id, num_threads); }  ///< does not wait
+  static WARPLOOM_FN void wait() noexcept { arch::bar_sync(barrier_id, num_threads); }
+  static WARPLOOM_FN void sync() noexcept { wait(); }
+  static WARPLOOM_FN void name(const char* text) noexcept { arch::name_named_barrier(barrier_id, text); }
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

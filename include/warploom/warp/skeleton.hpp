@@ -1,0 +1,101 @@
+// What every tensor-memory GEMM does around its role bodies: barrier initialisation, cluster hand-shake, role dispatch,
+// the tensor-memory hand-off, drains and the final cluster barrier. A kernel is its storage and its bodies; a `return` in
+// a body is safe.
+//
+// Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader, epilogue
+// on every thread of its warps.
+#pragma once
+
+#include "warploom/arch/cluster.hpp"
+#include "warploom/arch/pdl.hpp"
+#include "warploom/warp/contexts.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// Shared memory of the tensor-memory hand-off.
+template <OutputPipelineConfig opc>
+struct OutputStorage {
+  typename OutputTilePipeline<opc>::BarrierArray barriers;
+  SMemArray<SharedMemBarrier, 1> dealloc;
+  SMemArray<uint32_t, 1> tmem_address;
+};
+
+template <class Kernel>
+class Skeleton {
+ public:
+  using Params = typename Kernel::Params;
+  using Storage = typename Kernel::Storage;
+  using Cluster = typename Kernel::Cluster;
+  using MmaContext = MmaWarpContext<Kernel::opc>;
+  using EpilogueContext = EpilogueWarpContext<Kernel::opc>;
+  static constexpr int threads = threads_of<Epilogue, Load, Mma, EpilogueLoad>;
+
+  static WARPLOOM_FN void run(const Params& params) noexcept {
+    Storage& storage = arch::shared<Storage>();
+    const uint32_t warp = arch::warp_index();
+    if (warp == 0 && arch::elect_one()) {
+      Kernel::init_barriers(storage);
+      OutputTilePipeline<Kernel::opc>::init_barriers(storage.output.barriers.ptr());
+      TmemDeallocBarrier<Kernel::opc.cta_group>::init(storage.output.dealloc.ptr());
+      MmaContext::Sync::name("tmem hand-off");
+      arch::fence_mbarrier_init();
+    }
+    arch::syncwarp();
+    meet();
+    // Every role reads global memory, so every role waits for the grids before this one.
+    arch::grid_dependency_wait();
+
+    Kernel kernel(params, storage);
+    if (warp < Epilogue::first_warp + Epilogue::warps) {
+      epilogue(kernel, storage);
+    } else if (warp == Load::first_warp) {
+      load(kernel);
+    } else if (warp == Mma::first_warp) {
+      mma(kernel, storage);
+    } else if (warp == EpilogueLoad::first_warp) {
+      epilogue_load(kernel);
+    }
+    arch::syncwarp();
+    arch::grid_launch_dependents();
+    // No CTA leaves while a peer may still signal its barriers.
+    if constexpr (Cluster::size > 1) meet();
+  }
+
+ private:
+  static WARPLOOM_FN void meet() noexcept {
+    if constexpr (Cluster::size > 1)
+      arch::cluster_sync();
+    else
+      arch::syncthreads();
+  }
+
+  static WARPLOOM_FN void load(Kernel& kernel) noexcept {
+    arch::name_role(Load::name);
+    if (!arch::elect_one()) return;
+    for (Tile tile : kernel.tiles()) kernel.load(tile);
+    kernel.input.drain();
+  }
+
+  static WARPLOOM_FN void mma(Kernel& kernel, Storage& storage) noexcept {
+    arch::name_role(Mma::name);
+    auto context = MmaContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
+    if (arch::elect_one() && Cluster::leads(arch::cluster_rank()))
+      for (Tile tile : kernel.tiles()) kernel.mma(context, tile);
+  }
+
+  static WARPLOOM_FN void epilogue_load(Kernel& kernel) noexcept {
+    arch::name_role(EpilogueLoad::name);
+    if (!arch::elect_one()) return;
+    for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+  }
+
+  static WARPLOOM_FN void epilogue(Kernel& kernel, Storage& storage) noexcept {
+    arch::name_role(Epilogue::name);
+    EpilogueContext::Sync::wait();
+    auto context = EpilogueContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
+    for (Tile tile : kernel.tiles()) kernel.epilogue(context, tile);
+    kernel.writer.finish();
+  }
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE
