@@ -138,7 +138,7 @@ class Table {
       if (widths_[i] == 0) continue;  // a column nobody filled takes no room
       const std::string& cell = rows_[index][i];
       const std::string gap(widths_[i] - cell.size(), ' ');
-      const bool flush_right = std::find(right_.begin(), right_.end(), i) != right_.end();
+      const bool flush_right = std::ranges::find(right_, i) != right_.end();
       text += flush_right ? gap + cell : cell + gap;
       text += "  ";
     }
@@ -159,8 +159,7 @@ auto agents_key(const Agents& a) { return std::tie(a.cta, a.role, a.lanes, a.fir
 
 /// Neighbouring warps that do the same become one entry.
 std::vector<Agents> collapse(std::vector<Agents> agents) {
-  std::sort(agents.begin(), agents.end(),
-            [](const Agents& a, const Agents& b) { return agents_key(a) < agents_key(b); });
+  std::ranges::sort(agents, [](const Agents& a, const Agents& b) { return agents_key(a) < agents_key(b); });
   std::vector<Agents> result;
   for (const Agents& next : agents) {
     if (!result.empty()) {
@@ -173,7 +172,7 @@ std::vector<Agents> collapse(std::vector<Agents> agents) {
     }
     result.push_back(next);
   }
-  std::sort(result.begin(), result.end(), [](const Agents& a, const Agents& b) {
+  std::ranges::sort(result, [](const Agents& a, const Agents& b) {
     return std::tie(a.cta, a.first_warp, a.role, a.lanes) < std::tie(b.cta, b.first_warp, b.role, b.lanes);
   });
   return result;
@@ -201,8 +200,8 @@ std::vector<Entry> entries(const Waiter& waiter, Amount amount) {
     for (const Contribution& contribution : list) {
       const int64_t value = amount(contribution);
       if (value == 0) continue;
-      auto entry = std::find_if(result.begin(), result.end(),
-                                [&](const Entry& known) { return same_source(*known.who, contribution); });
+      auto entry =
+          std::ranges::find_if(result, [&](const Entry& known) { return same_source(*known.who, contribution); });
       if (entry == result.end()) entry = result.insert(result.end(), Entry{&contribution});
       (*entry).*side += value;
     }
@@ -250,10 +249,9 @@ std::string ledger(const Waiter& waiter) {
 
 std::string object_text(const Waiter& waiter) {
   std::string text = waiter.object.empty() ? to_string(waiter.kind) : waiter.object;
-  const bool elsewhere =
-      !waiter.owner.empty() && std::any_of(waiter.agents.begin(), waiter.agents.end(), [&](const Agents& agents) {
-        return waiter.owner != fmt::format("cta {}", agents.cta);
-      });
+  const bool elsewhere = !waiter.owner.empty() && std::ranges::any_of(waiter.agents, [&](const Agents& agents) {
+    return waiter.owner != fmt::format("cta {}", agents.cta);
+  });
   if (elsewhere) text += " of " + waiter.owner;
   return text;
 }

@@ -14,8 +14,9 @@ constexpr int kLargestRank = 15;  // the largest cluster of the chips has 16 CTA
 
 template <class T>
 bool read_all(std::string_view text, T& value, int base) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, base);
   return !text.empty() && text.front() != '-' && error == std::errc{} && stop == end;
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -162,10 +163,10 @@ class Symbols {
     }
     std::vector<Dwarf_Die> path;
     find_scopes(unit, pc - bias, path);
-    for (auto scope = path.rbegin(); scope != path.rend(); ++scope) {
-      frames.push_back(make_frame(file, line, &*scope));
-      if (dwarf_tag(&*scope) == DW_TAG_subprogram) break;
-      call_site(unit, &*scope, &file, &line);
+    for (Dwarf_Die& scope : path | std::views::reverse) {
+      frames.push_back(make_frame(file, line, &scope));
+      if (dwarf_tag(&scope) == DW_TAG_subprogram) break;
+      call_site(unit, &scope, &file, &line);
     }
     if (frames.empty() && line > 0) {
       frames.push_back(make_frame(file, line, nullptr));
@@ -266,7 +267,7 @@ bool is_library_file(std::string_view path) {
 
 std::string short_path(std::string_view path) {
   static const std::string root = source_root();
-  const std::string normal = std::filesystem::path(path).lexically_normal().string();
+  std::string normal = std::filesystem::path(path).lexically_normal().string();
   if (const size_t at = find_component(normal, kIncludeTree); at != std::string::npos) {
     return normal.substr(at + kIncludeTree.size());
   }
@@ -306,7 +307,7 @@ std::string short_function(std::string_view name) {
     if (c == '>') --depth;
   }
   if (const size_t scope = plain.rfind("::"); scope != std::string::npos) plain.erase(0, scope + 2);
-  if (const size_t space = plain.rfind(' '); space != std::string::npos && plain.find("operator ") != 0) {
+  if (const size_t space = plain.rfind(' '); space != std::string::npos && !plain.starts_with("operator ")) {
     plain.erase(0, space + 1);
   }
   return plain.empty() ? text : plain;

@@ -36,7 +36,7 @@ struct Interval {
 };
 
 std::vector<Interval> merged(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::ranges::sort(intervals, [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   std::vector<Interval> result;
   for (const Interval& next : intervals) {
     if (next.end <= next.begin) continue;
@@ -125,7 +125,7 @@ uint64_t most_in_flight(const std::vector<Interval>& intervals) {
     edges.emplace_back(interval.begin, 1);
     edges.emplace_back(interval.end, -1);
   }
-  std::sort(edges.begin(), edges.end());  // an end comes before a begin at the same time
+  std::ranges::sort(edges);  // an end comes before a begin at the same time
   int64_t now = 0;
   int64_t most = 0;
   for (const auto& [time, step] : edges) most = std::max(most, now += step);
@@ -256,8 +256,9 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
 
     // In the order of their first warps, which is the order of the kernel's own role table.
     std::vector<std::pair<uint32_t, uint32_t>> order;
+    order.reserve(cta.roles.size());
     for (const auto& [name, warps] : cta.roles) order.emplace_back(warps.begin()->first, name);
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     for (const auto& [first_warp, name] : order) {
       std::string label = name < log.names.size() ? log.names[name] : std::string();
       if (label.empty()) label = fmt::format("warp {}", first_warp);

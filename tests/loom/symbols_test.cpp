@@ -90,6 +90,7 @@ TEST(Symbols, ManyThreads) {
   fake::two_sites(&first, &second);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int repeat = 0; repeat < 100; ++repeat) {

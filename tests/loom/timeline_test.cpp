@@ -19,7 +19,7 @@ class LogBuilder {
     event.warp = warp;
     event.begin = begin;
     event.end = end;
-    const auto known = std::find(log.names.begin(), log.names.end(), name);
+    const auto known = std::ranges::find(log.names, name);
     event.name = static_cast<uint32_t>(known - log.names.begin());
     if (known == log.names.end()) log.names.push_back(name);
     log.events.push_back(event);
@@ -112,7 +112,7 @@ TEST(Timeline, RolesAndEngines) {
     at.push_back(text.find(row));
     ASSERT_NE(at.back(), std::string::npos) << row;
   }
-  EXPECT_TRUE(std::is_sorted(at.begin(), at.end()));
+  EXPECT_TRUE(std::ranges::is_sorted(at));
 }
 
 TEST(Timeline, CellsFollowTheShareOfWork) {

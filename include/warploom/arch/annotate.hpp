@@ -8,14 +8,18 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 enum class RingSide : uint8_t { full, empty, once };
 
-/// `count` barriers from `first` on are ring `ring`'s full or empty barriers, stage 0 onwards. `signalled_by` says in
-/// words who arrives there.
-WARPLOOM_FN void name_barriers(const Mbarrier* first, uint32_t count, const char* ring, RingSide side,
-                               const char* signalled_by) noexcept;
-/// This warp plays `role` from here on.
-WARPLOOM_FN void name_role(const char* role) noexcept;
-/// Named barrier `id` is called `name`.
-WARPLOOM_FN void name_named_barrier(uint32_t id, const char* name) noexcept;
+// Labels are types with a static `name`: text that device code cannot hold, and need not.
+
+/// `count` barriers from `first` on are the full or empty barriers of ring Label::name, stage 0 onwards;
+/// Signaller::text says in words who arrives there.
+template <class Label, class Signaller>
+WARPLOOM_FN void name_barriers(const Mbarrier* first, uint32_t count, RingSide side) noexcept;
+/// This warp plays Role::name from here on.
+template <class Role>
+WARPLOOM_FN void name_role() noexcept;
+/// Named barrier `id` is called Label::name.
+template <class Label>
+WARPLOOM_FN void name_named_barrier(uint32_t id) noexcept;
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
 

@@ -1,5 +1,5 @@
-// The event stream of a run. Times are nominal cycles of the loom's own clock: they follow data dependences, so they do
-// not depend on the schedule string, and they are no prediction of a chip's time.
+// The event stream of a run. Times are nominal cycles of the loom's own clock: they follow data dependences, so that the
+// schedule hardly shows in them, and they are no prediction of a chip's time.
 #pragma once
 
 #include <cstdint>

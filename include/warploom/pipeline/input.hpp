@@ -46,6 +46,9 @@ class InputTilePipeline {
     static constexpr uint32_t bytes = Payload::operand_bytes;
   };
   using Pipeline = ProducerConsumerPipeline<stages, Protocol>;
+  struct ScalesLabel {
+    static constexpr char name[] = "input.scales";
+  };
 
   struct Storage {
     typename Payload::Slot slots[stages];
@@ -60,7 +63,7 @@ class InputTilePipeline {
     Pipeline::init_mbars(storage.barriers.ptr());
     for (int i = 0; i < stages; ++i)
       arch::mbarrier_init(arch::shared_address(storage.scales_full[i]), Filled::template arrivals<Cluster>);
-    arch::name_barriers(storage.scales_full.ptr(), stages, "input.scales", arch::RingSide::full, Filled::text.data);
+    arch::name_barriers<ScalesLabel, Filled>(storage.scales_full.ptr(), stages, arch::RingSide::full);
   }
 
   // ---- load

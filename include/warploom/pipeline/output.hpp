@@ -168,8 +168,8 @@ template <OutputPipelineConfig opc>
 class [[nodiscard]] MmaStage : MustRelease {
  public:
   WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept : ring_(&ring), stage_(ring.acquire_for_mma()) {}
-  WARPLOOM_FN MmaStage(MmaStage&&) noexcept = default;
-  WARPLOOM_FN ~MmaStage() noexcept = default;
+  MmaStage(MmaStage&&) noexcept = default;
+  ~MmaStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
@@ -191,8 +191,8 @@ class [[nodiscard]] EpilogueStage : MustRelease {
  public:
   WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
-  WARPLOOM_FN EpilogueStage(EpilogueStage&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueStage() noexcept = default;
+  EpilogueStage(EpilogueStage&&) noexcept = default;
+  ~EpilogueStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }

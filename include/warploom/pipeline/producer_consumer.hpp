@@ -68,8 +68,8 @@ class ProducerConsumerPipeline {
       arch::mbarrier_init(arch::shared_address(barriers + i), producer_arrivals);
       arch::mbarrier_init(arch::shared_address(barriers + stages + i), consumer_arrivals);
     }
-    arch::name_barriers(barriers, stages, Protocol::name, arch::RingSide::full, Protocol::filled::text.data);
-    arch::name_barriers(barriers + stages, stages, Protocol::name, arch::RingSide::empty, Protocol::freed::text.data);
+    arch::name_barriers<Protocol, typename Protocol::filled>(barriers, stages, arch::RingSide::full);
+    arch::name_barriers<Protocol, typename Protocol::freed>(barriers + stages, stages, arch::RingSide::empty);
   }
   static constexpr size_t smem_bytes() { return sizeof(BarrierArray); }
 
@@ -154,8 +154,8 @@ class [[nodiscard]] ProducerStage : MustRelease {
     ring.wait_consumer();
     ring.arm();
   }
-  WARPLOOM_FN ProducerStage(ProducerStage&&) noexcept = default;
-  WARPLOOM_FN ~ProducerStage() noexcept = default;
+  ProducerStage(ProducerStage&&) noexcept = default;
+  ~ProducerStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return index_; }
   WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index_); }  ///< the full barrier
@@ -194,8 +194,8 @@ class [[nodiscard]] ConsumerStage : MustRelease {
   WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
     ring.wait_producer();
   }
-  WARPLOOM_FN ConsumerStage(ConsumerStage&&) noexcept = default;
-  WARPLOOM_FN ~ConsumerStage() noexcept = default;
+  ConsumerStage(ConsumerStage&&) noexcept = default;
+  ~ConsumerStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return index_; }
   WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index_); }  ///< the empty barrier

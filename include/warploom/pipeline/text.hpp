@@ -11,7 +11,7 @@ struct Text {
 
   constexpr Text() = default;
   constexpr Text(const char (&literal)[n + 1]) {
-    for (size_t i = 0; i < n; ++i) data[i] = literal[i];
+    for (size_t i = 0; i <= n; ++i) data[i] = literal[i];
   }
 };
 template <size_t n>
@@ -20,8 +20,8 @@ Text(const char (&)[n]) -> Text<n - 1>;
 template <size_t a, size_t b>
 constexpr Text<a + b> operator+(const Text<a>& first, const Text<b>& second) {
   Text<a + b> sum;
-  for (size_t i = 0; i < a; ++i) sum.data[i] = first.data[i];
-  for (size_t i = 0; i < b; ++i) sum.data[a + i] = second.data[i];
+  for (size_t i = 0; i <= a; ++i) sum.data[i] = first.data[i];
+  for (size_t i = 0; i <= b; ++i) sum.data[a + i] = second.data[i];
   return sum;
 }
 

@@ -13,7 +13,10 @@ struct WarpGroupBarrier {
   static WARPLOOM_FN void arrive() noexcept { arch::bar_arrive(barrier_id, num_threads); }  ///< does not wait
   static WARPLOOM_FN void wait() noexcept { arch::bar_sync(barrier_id, num_threads); }
   static WARPLOOM_FN void sync() noexcept { wait(); }
-  static WARPLOOM_FN void name(const char* text) noexcept { arch::name_named_barrier(barrier_id, text); }
+  template <class Label>
+  static WARPLOOM_FN void name() noexcept {
+    arch::name_named_barrier<Label>(barrier_id);
+  }
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

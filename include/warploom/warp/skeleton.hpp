@@ -37,7 +37,7 @@ class Skeleton {
       Kernel::init_barriers(storage);
       OutputTilePipeline<Kernel::opc>::init_barriers(storage.output.barriers.ptr());
       TmemDeallocBarrier<Kernel::opc.cta_group>::init(storage.output.dealloc.ptr());
-      MmaContext::Sync::name("tmem hand-off");
+      MmaContext::Sync::template name<TmemHandOff>();
       arch::fence_mbarrier_init();
     }
     arch::syncwarp();
@@ -62,6 +62,10 @@ class Skeleton {
   }
 
  private:
+  struct TmemHandOff {
+    static constexpr char name[] = "tmem hand-off";
+  };
+
   static WARPLOOM_FN void meet() noexcept {
     if constexpr (Cluster::size > 1)
       arch::cluster_sync();
@@ -70,27 +74,27 @@ class Skeleton {
   }
 
   static WARPLOOM_FN void load(Kernel& kernel) noexcept {
-    arch::name_role(Load::name);
+    arch::name_role<Load>();
     if (!arch::elect_one()) return;
     for (Tile tile : kernel.tiles()) kernel.load(tile);
     kernel.input.drain();
   }
 
   static WARPLOOM_FN void mma(Kernel& kernel, Storage& storage) noexcept {
-    arch::name_role(Mma::name);
+    arch::name_role<Mma>();
     auto context = MmaContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
     if (arch::elect_one() && Cluster::leads(arch::cluster_rank()))
       for (Tile tile : kernel.tiles()) kernel.mma(context, tile);
   }
 
   static WARPLOOM_FN void epilogue_load(Kernel& kernel) noexcept {
-    arch::name_role(EpilogueLoad::name);
+    arch::name_role<EpilogueLoad>();
     if (!arch::elect_one()) return;
     for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
   }
 
   static WARPLOOM_FN void epilogue(Kernel& kernel, Storage& storage) noexcept {
-    arch::name_role(Epilogue::name);
+    arch::name_role<Epilogue>();
     EpilogueContext::Sync::wait();
     auto context = EpilogueContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
     for (Tile tile : kernel.tiles()) kernel.epilogue(context, tile);

@@ -49,12 +49,13 @@ struct TmemDeallocBarrier {
   using Policy = every_thread<Role, to_pair>;
   using Cluster = ClusterShape<cta_group, cta_group, 1>;
   static constexpr uint32_t count = Policy::template arrivals<Cluster>;
+  static constexpr char name[] = "tmem dealloc";
 
   SharedMemBarrier* barrier;
 
   static WARPLOOM_FN void init(SharedMemBarrier* barrier) noexcept {
     arch::mbarrier_init(arch::shared_address(barrier), count);
-    arch::name_barriers(barrier, 1, "tmem dealloc", arch::RingSide::once, Policy::text.data);
+    arch::name_barriers<TmemDeallocBarrier, Policy>(barrier, 1, arch::RingSide::once);
   }
   /// Epilogue threads: the peer first, then this CTA, whose MMA warp may exit as soon as it has heard.
   WARPLOOM_FN void signal_complete() const noexcept {

@@ -410,9 +410,11 @@ TEST(Mma, RandomDescriptors) {
     if (round % 2 == 0) {
       // Almost legal: arbitrary fields in legal places, now and then one bit off.
       const uint64_t used = uint64_t{0x3fff} | uint64_t{0x3fff} << 16 | uint64_t{0x3fff} << 32 | uint64_t{7} << 49;
+      // Small strides half of the time, or hardly any operand would lie within the window.
+      const uint64_t kept = random() % 2 == 0 ? used : used & ~(uint64_t{0x3fc0} << 16 | uint64_t{0x3fc0} << 32);
       const uint64_t codes[] = {0, 2, 4, 6};
-      a.bits = (a.bits & used) | uint64_t{1} << 46 | codes[random() & 3] << 61;
-      b.bits = (b.bits & used) | uint64_t{1} << 46 | codes[random() & 3] << 61;
+      a.bits = (a.bits & kept) | uint64_t{1} << 46 | codes[random() & 3] << 61;
+      b.bits = (b.bits & kept) | uint64_t{1} << 46 | codes[random() & 3] << 61;
       kind = (random() & 1) != 0 ? MmaKind::f16 : MmaKind::f8f6f4;
       InstructionFields f = decode_instruction(idesc);
       const auto type = static_cast<uint32_t>(random() & 1);
@@ -457,7 +459,7 @@ TEST(Mma, RandomDescriptors) {
   RecordProperty("accepted", accepted);
   RecordProperty("executed", executed);
   EXPECT_GT(accepted, 5000);
-  EXPECT_GT(executed, 200);
+  EXPECT_GT(executed, 2000);
   EXPECT_GT(ranges, 100);
 }
 

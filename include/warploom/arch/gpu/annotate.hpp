@@ -1,10 +1,13 @@
-// The GPU side of arch/annotate.hpp: names are for the loom alone.
+// The GPU side of arch/annotate.hpp: nothing at all.
 #pragma once
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-WARPLOOM_FN void name_barriers(const Mbarrier*, uint32_t, const char*, RingSide, const char*) noexcept {}
-WARPLOOM_FN void name_role(const char*) noexcept {}
-WARPLOOM_FN void name_named_barrier(uint32_t, const char*) noexcept {}
+template <class Label, class Signaller>
+WARPLOOM_FN void name_barriers(const Mbarrier*, uint32_t, RingSide) noexcept {}
+template <class Role>
+WARPLOOM_FN void name_role() noexcept {}
+template <class Label>
+WARPLOOM_FN void name_named_barrier(uint32_t) noexcept {}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -7,11 +7,18 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 namespace native = ::warploom::loom::native;
 
-WARPLOOM_FN void name_barriers(const Mbarrier* first, uint32_t count, const char* ring, RingSide side,
-                               const char* signalled_by) noexcept {
-  native::name_barriers(native::shared_address(first), count, ring, static_cast<uint8_t>(side), signalled_by);
+template <class Label, class Signaller>
+WARPLOOM_FN void name_barriers(const Mbarrier* first, uint32_t count, RingSide side) noexcept {
+  native::name_barriers(native::shared_address(first), count, Label::name, static_cast<uint8_t>(side),
+                        Signaller::text.data);
 }
-WARPLOOM_FN void name_role(const char* role) noexcept { native::name_role(role); }
-WARPLOOM_FN void name_named_barrier(uint32_t id, const char* name) noexcept { native::name_named_barrier(id, name); }
+template <class Role>
+WARPLOOM_FN void name_role() noexcept {
+  native::name_role(Role::name);
+}
+template <class Label>
+WARPLOOM_FN void name_named_barrier(uint32_t id) noexcept {
+  native::name_named_barrier(id, Label::name);
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -1,0 +1,18 @@
+// The GPU's instantiations of blockwise FP8, one per row of kernels.def.
+#include "warploom/kernels/blockwise_fp8.hpp"
+
+namespace warploom {
+
+template <int cta_group, int cluster_m, int cluster_n>
+__global__ void __launch_bounds__(Skeleton<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>>::threads, 1)
+    blockwise_fp8_kernel(const __grid_constant__ BlockwiseFP8Params params) {
+  Skeleton<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>>::run(params);
+}
+
+#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n)               \
+  template __global__ void blockwise_fp8_kernel<cta_group, cluster_m, cluster_n>( \
+      const __grid_constant__ BlockwiseFP8Params params);
+#include "warploom/kernels/kernels.def"
+#undef WARPLOOM_BLOCKWISE_FP8
+
+}  // namespace warploom
