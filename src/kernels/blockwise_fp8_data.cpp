@@ -115,7 +115,7 @@ BlockwiseFP8Problem BlockwiseFP8Data::problem(float alpha, float beta) {
           .beta = beta};
 }
 
-BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta) const {
+BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta, int max_rows) const {
   const auto rows = static_cast<size_t>(m), columns = static_cast<size_t>(n), depth = static_cast<size_t>(k);
   const auto blocks = static_cast<size_t>(k_blocks_);
   std::vector<double> b(columns * depth), b_source(b_source_.begin(), b_source_.end());
@@ -128,7 +128,10 @@ BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta) co
   Sums dequantised, source;
   double largest = 0;
   std::vector<double> a(depth), y(columns), y_source(columns);
-  for (size_t i = 0; i < rows; ++i) {
+  const size_t compared = std::min(rows, static_cast<size_t>(std::max(max_rows, 1)));
+  accuracy.rows = static_cast<int>(compared);
+  for (size_t r = 0; r < compared; ++r) {
+    const size_t i = r * rows / compared;
     for (size_t q = 0; q < depth; ++q)
       a[q] = static_cast<double>(to_float(a_[i * static_cast<size_t>(k_stride_) + q])) *
              a_scales_[q / block * static_cast<size_t>(m_stride_) + i];

@@ -347,6 +347,19 @@ Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
   return {};
 }
 
+std::vector<Alteration> alterations_of(std::string_view operation) {
+  using enum Alteration;
+  if (operation == "mbarrier.init") return {drop, twice, count_plus, count_minus};
+  if (operation == "mbarrier.arrive" || operation == "mbarrier.arrive_drop")
+    return {drop, twice, count_plus, count_minus, wrong_stage};
+  if (operation == "mbarrier.wait" || operation == "mbarrier.test_wait") return {drop, flip_parity, wrong_stage};
+  if (operation.find("_tx") != std::string_view::npos) return {drop, twice, bytes_plus, bytes_minus, wrong_stage};
+  if (operation == "tcgen05.commit" || operation == "cp.async.bulk.tensor") return {drop, twice, wrong_stage};
+  if (operation == "bar.sync" || operation == "bar.arrive") return {drop, twice, count_plus, count_minus, wrong_stage};
+  if (operation == "barrier.cluster.arrive") return {drop, twice};
+  return {drop};
+}
+
 std::string Site::key() const {
   return fmt::format("{}@{}:{}@{}:{}", operation, at.user.file, at.user.line, at.library.file, at.library.line);
 }

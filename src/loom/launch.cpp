@@ -87,6 +87,7 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
   const uint32_t count = context.clusters.count();
   std::vector<ClusterResult> results(count);
   std::atomic<uint32_t> next{0};
+  std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
 
   auto work = [&] {
@@ -103,6 +104,7 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
       }
       results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
                         cluster.last_time};
+      if (options.progress) options.progress(done.fetch_add(1) + 1, count);
     }
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());

@@ -27,8 +27,10 @@ class BlockwiseFP8Data {
     double diff_unquantised = 0;  ///< the same against the operands before quantisation; 0 for integers
     int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to bf16
     bool padding_untouched = true;    ///< nothing was written beyond the last column
+    int rows = 0;                     ///< how many were compared
   };
-  Accuracy compare(float alpha, float beta) const;
+  /// Compares at most `max_rows` rows, spread evenly.
+  Accuracy compare(float alpha, float beta, int max_rows = 1 << 30) const;
 
   int m, n, k;
   std::vector<bf16> d;

@@ -7,6 +7,7 @@
 // A run is a function of kernel, inputs and schedule string; the number of workers changes nothing but the time.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +62,9 @@ enum class Alteration : uint8_t {
 };
 const char* to_string(Alteration alteration);
 
+/// The alterations that make sense for an operation.
+std::vector<Alteration> alterations_of(std::string_view operation);
+
 /// Alters one barrier operation of the running kernel: every execution of the site, or only the `only`-th (from 0).
 struct Mutation {
   std::string site;  ///< Site::key()
@@ -76,6 +80,7 @@ struct Options {
   bool record_events = false;
   bool record_sites = false;             ///< fill Outcome::sites
   std::optional<Mutation> mutation;
+  std::function<void(uint32_t done, uint32_t total)> progress;  ///< after each cluster, from any worker
 };
 
 struct LaunchConfig {

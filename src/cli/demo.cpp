@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/session.hpp"
+
+namespace warploom::cli {
+namespace {
+
+void heading(int act, const char* text, bool color) {
+  fmt::print("\n{}{}. {}{}\n\n", color ? "\033[1m" : "", act, text, color ? "\033[0m" : "");
+}
+
+}  // namespace
+
+int demo(bool color) {
+  RunArguments arguments;
+  arguments.kernel = "blockwise-fp8";
+  arguments.m = 768;
+  arguments.n = 256;
+  arguments.k = 1664;
+  arguments.beta = 0.5f;
+  arguments.config = "2sm-2x1";
+  arguments.sms = 4;
+  Result<Session> session = Session::prepare(arguments);
+  if (!session) {
+    fmt::print(stderr, "warploom: {}\n", session.error());
+    return 2;
+  }
+
+  heading(1, "A Blackwell GEMM on this CPU", color);
+  fmt::print(
+      "blockwise FP8, D = A * B^T + 0.5 * C, {} x {} x {}, CTA pairs (2-SM), three tiles per pair.\n"
+      "Its rings and contexts: InputTilePipeline feeds the tensor core, OutputTilePipeline hands each K block's\n"
+      "accumulator to the epilogue (EpilogueKContext), EpiLoadPipeline brings C; MmaWarpContext and EpilogueWarpContext\n"
+      "own tensor memory.\n\n",
+      arguments.m, arguments.n, arguments.k);
+  loom::Options options = session->options();
+  options.record_events = true;
+  options.record_sites = true;
+  Result<loom::Outcome> outcome = session->launch(options);
+  if (!outcome || !outcome->ok()) {
+    fmt::print("{}", outcome ? to_text(outcome->report) : outcome.error());
+    return 1;
+  }
+  fmt::print("{}", render_timeline(outcome->events, {.cluster = 0, .width = 90, .color = color}));
+  const BlockwiseFP8Data::Accuracy accuracy = session->compare();
+  const bool correct = session->correct(accuracy);
+  fmt::print("\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "
+             "alone: 1.4e-06)\n",
+             correct ? "correct" : "WRONG", accuracy.max_rel_error, accuracy.diff);
+
+  heading(2, "The same kernel with one release dropped", color);
+  const auto site = std::find_if(outcome->sites.begin(), outcome->sites.end(), [](const loom::Site& candidate) {
+    return candidate.operation == "mbarrier.arrive" && candidate.object == "input.empty";
+  });
+  if (site == outcome->sites.end()) {
+    fmt::print("the kernel has no such release\n");
+    return 1;
+  }
+  fmt::print("The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
+             "hang. Here:\n\n");
+  loom::Options broken = session->options();
+  broken.mutation = loom::Mutation{site->key(), loom::Alteration::drop};
+  Result<loom::Outcome> report = session->launch(broken);
+  if (!report) return 1;
+  fmt::print("{}", to_text(report->report));
+
+  heading(3, "What to try next", color);
+  fmt::print(
+      "  build/bin/warploom run blockwise-fp8 --m 300 --n 520 --k 1000 --beta 1 --policy adversarial\n"
+      "  build/bin/warploom run blockwise-fp8 --m 384 --n 128 --k 1152 --sms 1 --timeline --config 1sm-1x1\n"
+      "  build/bin/warploom mutate blockwise-fp8\n\n");
+  return correct && !report->ok() ? 0 : 1;
+}
+
+}  // namespace warploom::cli

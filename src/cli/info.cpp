@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/commands.hpp"
+#include "warploom/kernels/blockwise_fp8_problem.hpp"
+
+namespace warploom::cli {
+
+using Json = nlohmann::ordered_json;
+
+int machine(bool json) {
+  const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
+  if (json) {
+    fmt::print("{}\n", Json{{"targets", {"loom:sm100"}},
+                            {"workers", workers},
+                            {"shared_bytes_per_cta", 227 * 1024},
+                            {"tensor_memory", {{"lanes", 128}, {"columns", 512}}},
+                            {"threads_per_cta", 1024},
+                            {"cluster_size", 16},
+                            {"policies", {"eager", "lazy", "random", "adversarial"}},
+                            {"numerics", {"fast"}}}
+                           .dump(2));
+    return 0;
+  }
+  fmt::print(
+      "loom:sm100   Blackwell as this CPU runs it, {} worker{}\n"
+      "  CTA        up to 1024 threads, 227 KiB shared memory, 128 x 512 words of tensor memory; clusters up to 16 CTAs\n"
+      "  units      mbarrier, named and cluster barriers, TMA tiles (load, multicast, store), tcgen05 alloc, ld, st, mma\n"
+      "             (f16, f8f6f4), commit; stmatrix, shuffles, elect\n"
+      "  policies   eager (asynchronous work completes at once), lazy (as late as possible), random:SEED,\n"
+      "             adversarial (writes early, reads late); any of them with :skew=CTA\n"
+      "  numerics   fast: fp32 fused multiply-adds in ascending k\n"
+      "Blackwell kernels are executed and checked here and compiled for sm_100a; they have not run on a B200.\n",
+      workers, workers == 1 ? "" : "s");
+  return 0;
+}
+
+int kernels(bool json) {
+  Json list = Json::array();
+  for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
+    list.push_back({{"kernel", "blockwise-fp8"},
+                    {"config", config.key},
+                    {"cta_group", config.cta_group},
+                    {"cluster", {config.cluster_m, config.cluster_n}},
+                    {"stages", config.stages},
+                    {"shared_bytes", config.shared_bytes}});
+  if (json) {
+    fmt::print("{}\n", list.dump(2));
+    return 0;
+  }
+  fmt::print("blockwise-fp8   D = alpha * (A * B^T) + beta * C; e4m3, fp32 scales 1x128 and 128x128, bf16 out; sm_100\n");
+  for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
+    fmt::print("  {:<9} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory\n", config.key,
+               config.cta_group, 128 * config.cta_group, config.cluster_m, config.cluster_n, config.stages,
+               (config.shared_bytes + 1023) / 1024);
+  return 0;
+}
+
+}  // namespace warploom::cli
