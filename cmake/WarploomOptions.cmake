@@ -33,7 +33,7 @@ add_library(warploom_options INTERFACE)
 # -g always: reports name the line of a kernel, and find it in the DWARF of the running program. For the same reason
 # there is no link-time optimisation and no split DWARF.
 target_compile_options(warploom_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-g;-ffp-contract=off;-Wall;-Wextra;-Wpedantic;-Wshadow>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-g;-ffp-contract=off;-Wall;-Wextra;-Wpedantic;-Wshadow;-Wno-psabi>"
   "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WARPLOOM_WERROR}>>:-Werror>")
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 

@@ -23,6 +23,11 @@ std::string Barrier::name() const {
   return fmt::format("{}{}[{}]", ring, end, stage);
 }
 
+std::vector<std::string> signalled_by(const Barrier& barrier) {
+  if (barrier.signalled_by[0] == '\0') return {};
+  return {fmt::format("{} is signalled by {}", barrier.name(), barrier.signalled_by)};
+}
+
 Barrier* Cluster::find_barrier(Cta& cta, uint32_t offset) {
   if (offset % 8 != 0 || !inside(cta, offset, 8)) return nullptr;
   uint64_t word = 0;
@@ -55,7 +60,7 @@ Barrier& Cluster::barrier_at(Thread& thread, Pc pc, uint32_t address, bool local
 }
 
 void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
-  step(thread);
+  step(thread, pc);
   const Altered altered = alter("mbarrier.init", pc, nullptr);
   Cta& cta = *thread.cta;
   const uint32_t offset = address & offset_mask;
@@ -78,7 +83,7 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
 }
 
 void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
-  step(thread);
+  step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   barrier.live = false;
   std::memset(thread.cta->window + barrier.offset, 0xff, 8);
@@ -145,7 +150,7 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
 
 void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal) {
   const MbarrierState& state = barrier.state;
-  std::vector<std::string> notes{fmt::format("{} is signalled by {}", barrier.name(), barrier.signalled_by)};
+  std::vector<std::string> notes = signalled_by(barrier);
   switch (fault) {
     case MbarrierFault::arrive_overflow:
     case MbarrierFault::drop_range:
@@ -167,7 +172,7 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
 }
 
 void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes) {
-  step(thread);
+  step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
                           : kind == SignalKind::arrive_expect_tx ? "mbarrier.arrive.expect_tx"
@@ -184,8 +189,8 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
     if (kind == SignalKind::arrive_expect_tx) signal.arrivals = 1;
     if (kind != SignalKind::arrive && kind != SignalKind::arrive_drop)
       signal.bytes = static_cast<int64_t>(bytes) + altered.bytes;
-    // An arrival of zero (an altered count) is no signal at all on the hardware's side of the seam.
-    if (signal.arrivals == 0 && signal.bytes == 0) continue;
+    // An arrival whose count the seam took to zero is no signal at all.
+    if (signal.arrivals == 0 && altered.count != 0) continue;
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
     if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))
@@ -195,7 +200,7 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
 }
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
-  step(thread);
+  step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.wait", pc, barrier);
   if (altered.times == 0) return;
@@ -226,7 +231,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
          fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
                      static_cast<int64_t>(phases) - 1, barrier->name(), barrier->state.phase,
                      barrier->state.phase > phases ? "the waiter fell behind" : "that phase has not begun"),
-         {fmt::format("{} is signalled by {}", barrier->name(), barrier->signalled_by)});
+         signalled_by(*barrier));
   }
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
@@ -234,16 +239,27 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
 }
 
 bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
-  step(thread);
+  step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.test_wait", pc, &barrier);
-  const bool passed = barrier.state.parity_passed(parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity));
+  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
+  const bool passed = barrier.state.parity_passed(parity);
   if (passed && barrier.state.phase != phases)
     fail(thread, pc, "PHASE",
          fmt::format("a test for phase {} of {} passed on its parity, but {} phases are complete",
                      static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase));
-  if (passed) thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
-  return passed;
+  if (passed) {
+    thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
+    return true;
+  }
+  // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
+  thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};
+  barrier.waiters.push_back(&thread);
+  pollers_.push_back(&thread);
+  park(thread);
+  std::erase(barrier.waiters, &thread);
+  std::erase(pollers_, &thread);
+  return false;
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
@@ -301,7 +317,7 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
 }
 
 void Cluster::cluster_arrive(Thread& thread, Pc pc) {
-  step(thread);
+  step(thread, pc);
   const Altered altered = alter("barrier.cluster.arrive", pc, nullptr);
   for (uint32_t i = 0; i < altered.times; ++i) {
     if (thread.cluster_arrived)
@@ -315,18 +331,21 @@ void Cluster::cluster_arrive(Thread& thread, Pc pc) {
 }
 
 void Cluster::cluster_wait(Thread& thread, Pc pc) {
-  step(thread);
+  step(thread, pc);
   if (alter("barrier.cluster.wait", pc, nullptr).times == 0) {
     thread.cluster_arrived = false;
     return;
   }
   if (!thread.cluster_arrived) fail(thread, pc, "CLUSTER-BAR", "a thread waits at the cluster barrier without having arrived");
+  const uint64_t before = thread.time;
   while (cluster_phase_ == thread.cluster_phase) {
     thread.wait = {.kind = WaitKind::cluster_barrier, .pc = pc};
     cluster_waiters_.push_back(&thread);
     park(thread);
   }
   thread.cluster_arrived = false;
+  if (recording() && thread.id.lane == 0 && thread.time > before)
+    record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, 0, "cluster barrier");
 }
 
 void Cluster::cluster_barrier_check() {

@@ -105,15 +105,20 @@ class Diagnosis {
 
   std::vector<Waiter> waiters() {
     std::vector<Waiter> list;
-    std::vector<const Wait*> waits;
+    std::vector<const Thread*> first;  // of each row
     for (const auto& thread : cluster_.threads_) {
       if (thread->state != Thread::State::parked) continue;
-      const Wait& wait = thread->wait;
       // Lanes that wait for their own warp are shown only where nothing else holds that warp up.
-      if (wait.kind == WaitKind::warp_collective && held_elsewhere(*thread->warp)) continue;
-      add(list, waits, *thread, wait);
+      if (thread->wait.kind == WaitKind::warp_collective && held_elsewhere(*thread->warp)) continue;
+      add(list, first, *thread);
     }
-    for (size_t i = 0; i < list.size(); ++i) explain(list[i], *waits[i]);
+    for (size_t i = 0; i < list.size(); ++i) explain(list[i], first[i]->wait);
+    // A phase that has begun and stands still says most about the cause; it comes first.
+    auto telling = [](const Waiter& waiter) {
+      const bool partial = waiter.arrived > 0 && waiter.arrived < waiter.expected;
+      return waiter.kind == WaitKind::mbarrier && (partial || waiter.bytes_armed != waiter.bytes_landed);
+    };
+    std::stable_partition(list.begin(), list.end(), telling);
     return list;
   }
 
@@ -124,15 +129,26 @@ class Diagnosis {
     });
   }
 
-  static bool same_wait(const Wait& a, const Wait& b) {
-    return a.kind == b.kind && a.barrier == b.barrier && a.phases == b.phases && a.id == b.id &&
-           std::string_view(a.operation) == b.operation && line_of(location(a.pc)) == line_of(location(b.pc));
+  /// The same wait, be it in several CTAs: there each on its own copy of the barrier, which stands alike.
+  static bool same_wait(const Thread& one, const Thread& two) {
+    const Wait &a = one.wait, &b = two.wait;
+    // A named barrier is its CTA's, a collective its warp's.
+    if (a.kind == WaitKind::named_barrier && one.cta != two.cta) return false;
+    if (a.kind == WaitKind::warp_collective && one.warp != two.warp) return false;
+    if (a.kind != b.kind || a.phases != b.phases || a.id != b.id || std::string_view(a.operation) != b.operation ||
+        line_of(location(a.pc)) != line_of(location(b.pc)))
+      return false;
+    if (a.barrier == b.barrier) return true;
+    if (a.barrier == nullptr || b.barrier == nullptr) return false;
+    const MbarrierState &x = a.barrier->state, &y = b.barrier->state;
+    return a.barrier->name() == b.barrier->name() && x.phase == y.phase && x.pending == y.pending &&
+           x.expected == y.expected && x.tx == y.tx;
   }
 
-  void add(std::vector<Waiter>& list, std::vector<const Wait*>& waits, const Thread& thread, const Wait& wait) {
+  void add(std::vector<Waiter>& list, std::vector<const Thread*>& first, const Thread& thread) {
     const uint32_t bit = 1u << thread.id.lane;
     for (size_t i = 0; i < list.size(); ++i) {
-      if (!same_wait(*waits[i], wait)) continue;
+      if (!same_wait(*first[i], thread)) continue;
       Agents& last = list[i].agents.back();
       if (last.cta == thread.cta->rank && last.last_warp == thread.id.warp) {
         last.lanes |= bit;
@@ -143,11 +159,11 @@ class Diagnosis {
       return;
     }
     Waiter waiter;
-    waiter.kind = wait.kind;
+    waiter.kind = thread.wait.kind;
     waiter.agents.push_back(agents_of(*thread.warp, bit));
-    waiter.at = location(wait.pc);
+    waiter.at = location(thread.wait.pc);
     list.push_back(std::move(waiter));
-    waits.push_back(&wait);
+    first.push_back(&thread);
   }
 
   static void collapse(std::vector<Agents>& agents) {
@@ -181,7 +197,9 @@ class Diagnosis {
     const Barrier& barrier = *wait.barrier;
     const MbarrierState& state = barrier.state;
     waiter.object = barrier.name();
-    waiter.owner = fmt::format("cta {}", barrier.cta->rank);
+    const bool several = std::any_of(waiter.agents.begin(), waiter.agents.end(),
+                                     [&](const Agents& agents) { return agents.cta != barrier.cta->rank; });
+    if (!several) waiter.owner = fmt::format("cta {}", barrier.cta->rank);  // else each waits on its own
     waiter.phase = wait.phases == 0 ? 0 : wait.phases - 1;
     waiter.current = state.phase;
     waiter.expected = state.expected;
@@ -240,19 +258,47 @@ class Diagnosis {
       return;
     }
     // First phase, or everyone who came before came again: the policies say who is meant.
-    std::vector<std::string> names;
-    for (const auto& cta : cluster_.ctas_) {
-      for (const auto& warp : cta->warps) {
-        if (warp->role[0] == '\0' || came.contains(warp.get())) continue;
-        if (std::string_view(barrier.signalled_by).find(warp->role) == std::string_view::npos) continue;
-        if (cta.get() != barrier.cta && cta->rank / 2 != barrier.cta->rank / 2) continue;
-        names.push_back(fmt::format("{} {}", describe(agents_of(*warp, 0)), whereabouts(*warp)));
-      }
+    const Warp* witness = meant(barrier, came, absent);
+    if (witness == nullptr) {
+      waiter.causes.push_back(barrier.signalled_by[0] == '\0' ? count
+                                                              : fmt::format("{}; they come from {}", count, barrier.signalled_by));
+      return;
     }
-    std::string text = fmt::format("{}; they come from {}", count, barrier.signalled_by);
-    if (!names.empty()) text += fmt::format(": {}", names.front());
-    if (names.size() > 1) text += fmt::format(" (and {} more warps)", names.size() - 1);
-    waiter.causes.push_back(std::move(text));
+    std::vector<std::string> names;
+    for (const Agents& agents : absent) names.push_back(describe(agents));
+    waiter.causes.push_back(fmt::format("{}: {} did not bring them, and now {}", count, fmt::join(names, ", "),
+                                        whereabouts(*witness)));
+  }
+
+  /// Warps in a role that the barrier's policies name and of which no warp's arrival has come; one of them is returned.
+  /// Those of the barrier's own CTA if there are any, else the rest of the cluster's.
+  const Warp* meant(const Barrier& barrier, const std::set<const Warp*>& came, std::vector<Agents>& absent) {
+    auto role_came = [&](std::string_view role) {
+      return std::any_of(came.begin(), came.end(), [&](const Warp* warp) { return warp->role == role; });
+    };
+    const Warp* witness = nullptr;
+    for (const bool own : {true, false}) {
+      for (const auto& cta : cluster_.ctas_) {
+        if (own != (cta.get() == barrier.cta)) continue;
+        for (const auto& warp : cta->warps) {
+          if (warp->role[0] == '\0' || came.contains(warp.get()) || (own && role_came(warp->role))) continue;
+          if (!names_role(barrier.signalled_by, warp->role)) continue;
+          merge(absent, agents_of(*warp, 0));
+          if (witness == nullptr) witness = warp.get();
+        }
+      }
+      if (witness != nullptr) break;
+    }
+    return witness;
+  }
+
+  /// "... of epilogue" names epilogue but not epilogue-load.
+  static bool names_role(std::string_view text, std::string_view role) {
+    for (size_t at = text.find(role); at != std::string_view::npos; at = text.find(role, at + 1)) {
+      const size_t end = at + role.size();
+      if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ')) return true;
+    }
+    return false;
   }
 
   void explain_named(Waiter& waiter, const Wait& wait) {
@@ -302,10 +348,16 @@ class Diagnosis {
 
 void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
   dead_ = true;
-  Finding finding{.code = code, .message = std::move(message), .agent = {}, .at = location(pc), .notes = std::move(notes)};
+  Finding finding{.code = code, .message = std::move(message), .agent = {}, .at = {}, .notes = std::move(notes)};
   if (thread != nullptr) finding.agent = agents_of(*thread->warp, 1u << thread->id.lane);
   report.cluster = index_;
   report.findings.push_back(std::move(finding));
+  finding_pcs_.push_back(pc);
+}
+
+void Cluster::locate_findings() {
+  for (size_t i = 0; i < report.findings.size(); ++i) report.findings[i].at = location(finding_pcs_[i]);
+  if (!report.clean() && report.findings.front().code == "STEP-LIMIT") report.waiting = Diagnosis(*this).waiters();
 }
 
 void Cluster::deadlock() {
@@ -315,7 +367,8 @@ void Cluster::deadlock() {
   for (const auto& thread : threads_)
     if (thread->state == Thread::State::parked) warps.insert({thread->cta->rank, thread->id.warp});
   add_finding(nullptr, nullptr, "DEADLOCK",
-              fmt::format("{} warps wait and nothing can make progress", warps.size()), {});
+              fmt::format("{} and nothing can make progress",
+                          warps.size() == 1 ? "1 warp waits" : fmt::format("{} warps wait", warps.size())), {});
 }
 
 Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
@@ -328,12 +381,15 @@ Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
     if (object != nullptr && object->ring != nullptr)
       site.object = fmt::format("{}{}", object->ring, object->side == 0 ? ".full" : object->side == 1 ? ".empty" : "");
     if (options.mutation)
-      site.mutated = Site{.operation = operation, .object = {}, .at = location(pc)}.key() == options.mutation->site;
+      site.mutated = Site{.operation = operation, .object = site.object, .at = location_from_fiber(pc)}.key() ==
+                     options.mutation->site;
     sites.push_back(std::move(site));
   }
   SiteEntry& site = sites[entry->second];
-  const auto execution = static_cast<int64_t>(site.executions++);
-  if (!site.mutated || (options.mutation->only >= 0 && options.mutation->only != execution)) return {};
+  ++site.executions;
+  if (!site.mutated) return {};
+  const int64_t execution = mutated_executions_++;
+  if (options.mutation->only >= 0 && options.mutation->only != execution) return {};
   switch (options.mutation->alteration) {
     case Alteration::drop: return {.times = 0};
     case Alteration::twice: return {.times = 2};
@@ -361,7 +417,8 @@ std::vector<Alteration> alterations_of(std::string_view operation) {
 }
 
 std::string Site::key() const {
-  return fmt::format("{}@{}:{}@{}:{}", operation, at.user.file, at.user.line, at.library.file, at.library.line);
+  return fmt::format("{}@{}@{}:{}@{}:{}", operation, object, at.user.file, at.user.line, at.library.file,
+                     at.library.line);
 }
 
 }  // namespace warploom::loom

@@ -54,7 +54,6 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
       if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(last));
     }
     if (dead_ && running_ != nullptr) {
-      running_->state = Thread::State::parked;
       for (;;) running_->fiber.suspend();
     }
   }
@@ -101,6 +100,11 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::tma_load: {
       if (op.destination->alive == 0) {
         fail_async(op, "EXIT-REMOTE", fmt::format("a TMA load lands in CTA {}, which has exited", op.destination->rank));
+        return;
+      }
+      if (op.barrier_cta->alive == 0) {
+        fail_async(op, "EXIT-REMOTE",
+                   fmt::format("a TMA load signals an mbarrier of CTA {}, which has exited", op.barrier_cta->rank));
         return;
       }
       tma_load_box(op.map, op.coordinates, op.destination->window, op.offset);
@@ -187,7 +191,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
 
 void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map,
                        uint32_t barrier, const native::Coordinates& at, int cta_mask) {
-  step(thread);
+  step(thread, pc);
   const DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
   const uint32_t offset = destination & offset_mask;
@@ -201,6 +205,8 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   Cta* barrier_cta = owner(barrier);
   uint32_t barrier_offset = barrier & offset_mask;
   if (barrier_cta == nullptr) fail(thread, pc, "BAR-ADDRESS", "the barrier of a TMA load is outside the cluster");
+  if (cta_group == 2 && size() % 2 != 0)
+    fail(thread, pc, "TMA-RULE", "a TMA load with cta_group::2 needs clusters with an even number of CTAs");
   const bool same_pair = barrier_cta->rank / 2 == thread.cta->rank / 2;
   if (barrier_cta != thread.cta && (cta_group != 2 || !same_pair))
     fail(thread, pc, "TMA-RULE", fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group,
@@ -250,7 +256,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
 }
 
 void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at) {
-  step(thread);
+  step(thread, pc);
   const DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
   const uint32_t offset = source & offset_mask;
@@ -283,17 +289,18 @@ void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t so
 }
 
 void Cluster::bulk_commit(Thread& thread, Pc pc) {
-  step(thread);
+  step(thread, pc);
   if (thread.open_group == nullptr) {
     thread.open_group = std::make_shared<BulkGroup>();
     thread.open_group->pc = pc;
+    thread.open_group->read_waited = true;  // an empty group
   }
   thread.groups.push_back(std::move(thread.open_group));
   thread.open_group = nullptr;
 }
 
 void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only) {
-  step(thread);
+  step(thread, pc);
   if (alter(read_only ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group", pc, nullptr).times == 0) return;
   auto outstanding = [&](const BulkGroup& group) { return read_only ? group.reads_left > 0 : group.writes_left > 0; };
   const uint64_t before = thread.time;
@@ -323,7 +330,7 @@ void Cluster::wake_bulk_waiters(Thread& thread) {
 
 void Cluster::mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b,
                   uint32_t idesc, bool accumulate) {
-  step(thread);
+  step(thread, pc);
   note_cta_group(thread, pc, cta_group);
   Result<MmaOperation> decoded = decode_mma(kind, cta_group, d, {a}, {b}, {idesc}, accumulate);
   if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
@@ -366,7 +373,7 @@ void Cluster::mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d
 }
 
 void Cluster::commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask) {
-  step(thread);
+  step(thread, pc);
   note_cta_group(thread, pc, cta_group);
   Cta* target = owner(barrier);
   if (target == nullptr) fail(thread, pc, "BAR-ADDRESS", "tcgen05.commit names a barrier outside the cluster");

@@ -70,6 +70,9 @@ struct Barrier {
   std::string name() const;
 };
 
+/// A note that says who completes the barrier, or nothing if the kernel did not say.
+std::vector<std::string> signalled_by(const Barrier& barrier);
+
 struct Wait {
   WaitKind kind = WaitKind::mbarrier;
   Pc pc = nullptr;
@@ -87,7 +90,7 @@ struct BulkGroup {
   uint32_t writes_left = 0;
   uint64_t read_time = 0;
   uint64_t write_time = 0;
-  bool read_waited = false;
+  bool read_waited = false;  ///< or nothing to wait for
   Pc pc = nullptr;
 };
 
@@ -180,6 +183,7 @@ struct Cta {
   // Tensor memory
   uint16_t columns_taken = 0;  ///< one bit per 32 columns
   std::map<uint32_t, uint32_t> allocations;
+  Pc allocated_at = nullptr;  ///< the latest tcgen05.alloc
   uint32_t last_allocation = tmem_column_count;
   bool relinquished = false;
   uint64_t tensor_free_at = 0;
@@ -273,7 +277,7 @@ class Cluster {
   // ---- threads (scheduler.cpp)
   static Thread*& current();
   /// A scheduling point of the running thread: counts the step; may let others run first.
-  void step(Thread& thread);
+  void step(Thread& thread, Pc pc);
   void park(Thread& thread);  ///< returns when woken; never after a finding
   void wake(Thread& thread, uint64_t time);
   /// Records the finding and parks the thread for good.
@@ -355,6 +359,9 @@ class Cluster {
   void finish();
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
+  void locate_findings();
+  /// Source lines need an ordinary stack: a fiber asks the scheduler.
+  Location location_from_fiber(Pc pc);
 
   // barriers.cpp
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
@@ -388,6 +395,7 @@ class Cluster {
   uint64_t cluster_phase_ = 0;
   uint64_t cluster_time_ = 0;
   std::vector<Thread*> cluster_waiters_;
+  std::vector<Thread*> pollers_;  ///< threads whose mbarrier test failed: they run again when nothing else can
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
   // TMEM rendezvous of pairs: [pair] -> the warp that came first
@@ -399,8 +407,23 @@ class Cluster {
     bool alloc = false;
   };
   std::map<uint32_t, PairWait> pair_waits_;
-  std::vector<Warp*> alloc_waiters_;
+  /// A tcgen05.alloc that waits for columns; `peer` is the other CTA's warp of a pair.
+  struct AllocRequest {
+    Warp* warp = nullptr;
+    Warp* peer = nullptr;
+    Pc pc = nullptr;
+    uint32_t columns = 0;
+    uint32_t slot = 0;
+    uint32_t peer_slot = 0;
+  };
+  bool grant(const AllocRequest& request);
+  void grant_waiting(uint64_t time);
+  std::vector<AllocRequest> alloc_waiters_;
   std::unordered_map<uint64_t, size_t> site_index_;
+  int64_t mutated_executions_ = 0;  ///< of all addresses that are the mutation's site
+  std::vector<Pc> finding_pcs_;
+  Pc asked_ = nullptr;  ///< location_from_fiber's question and answer
+  Location answer_;
   std::unordered_map<std::string, uint32_t> event_names_;
 };
 

@@ -23,7 +23,7 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
   Thread& self = thread();
   Cluster& cluster = *self.cluster;
   Warp& warp = *self.warp;
-  cluster.step(self);
+  cluster.step(self, pc);
   const uint32_t lane = self.id.lane;
   if ((mask >> lane & 1) == 0)
     cluster.fail(self, pc, "DIVERGENCE", fmt::format("lane {} executes {} with mask 0x{:08x}, which leaves it out", lane,
@@ -75,6 +75,19 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
 template <class Execute>
 void warp_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
   collective(pc, operation, 0xffffffffu, arguments, execute);
+}
+
+/// The same for an operation whose arguments must agree in all lanes.
+template <class Execute>
+void uniform_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
+  warp_operation(pc, operation, arguments, [&](const Collective& all) {
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if (all.lanes[lane].a != arguments.a || all.lanes[lane].b != arguments.b)
+        thread().cluster->fail(thread(), pc, "DIVERGENCE",
+                               fmt::format("lanes {} and {} execute {} with different arguments", lane,
+                                           thread().id.lane, operation));
+    execute(all);
+  });
 }
 
 }  // namespace
@@ -143,14 +156,14 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
 
 void bar_sync(uint32_t id, uint32_t threads) noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
+  uniform_operation(pc, "bar.sync", {.a = id, .b = threads}, [&](const Collective&) {
     thread().cluster->named_barrier(*thread().warp, pc, id, threads, true);
   });
 }
 
 void bar_arrive(uint32_t id, uint32_t threads) noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "bar.arrive", {}, [&](const Collective&) {
+  uniform_operation(pc, "bar.arrive", {.a = id, .b = threads}, [&](const Collective&) {
     thread().cluster->named_barrier(*thread().warp, pc, id, threads, false);
   });
 }
@@ -175,7 +188,7 @@ void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
 void mbarrier_invalidate(uint32_t barrier) noexcept {
   thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PC, barrier);
 }
-void fence_mbarrier_init() noexcept { thread().cluster->step(thread()); }
+void fence_mbarrier_init() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
 void mbarrier_arrive(uint32_t barrier, uint32_t count) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive, count, 0);
 }
@@ -200,11 +213,11 @@ bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {
 
 void fence_proxy_async(bool shared_space) noexcept {
   (void)shared_space;
-  thread().cluster->step(thread());
+  thread().cluster->step(thread(), WARPLOOM_PC);
 }
 void tcgen05_fence(bool before) noexcept {
   (void)before;
-  thread().cluster->step(thread());
+  thread().cluster->step(thread(), WARPLOOM_PC);
 }
 
 void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
@@ -221,7 +234,7 @@ void bulk_wait_group(uint32_t pending, bool read_only) noexcept {
 
 void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "tcgen05.alloc", {}, [&](const Collective&) {
+  uniform_operation(pc, "tcgen05.alloc", {.a = slot, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_alloc(*thread().warp, pc, cta_group, slot, columns);
   });
 }
@@ -233,7 +246,7 @@ void tmem_relinquish(int cta_group) noexcept {
 }
 void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "tcgen05.dealloc", {}, [&](const Collective&) {
+  uniform_operation(pc, "tcgen05.dealloc", {.a = base, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_dealloc(*thread().warp, pc, cta_group, base, columns);
   });
 }
@@ -302,8 +315,8 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
   });
 }
 
-void grid_dependency_wait() noexcept { thread().cluster->step(thread()); }
-void grid_launch_dependents() noexcept { thread().cluster->step(thread()); }
+void grid_dependency_wait() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
+void grid_launch_dependents() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
 
 void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept {
   thread().cluster->name_barriers(thread(), WARPLOOM_PC, first, count, ring, side, signalled_by);

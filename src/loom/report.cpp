@@ -178,6 +178,29 @@ std::vector<Agents> collapse(std::vector<Agents> agents) {
   return result;
 }
 
+/// Agents that differ only in their CTA share a row: "cta 0-1".
+std::vector<std::pair<std::string, Agents>> rows_of(const std::vector<Agents>& agents) {
+  std::vector<std::pair<std::vector<uint32_t>, Agents>> rows;
+  for (const Agents& next : collapse(agents)) {
+    auto same = std::ranges::find_if(rows, [&](const auto& row) {
+      Agents here = row.second;
+      here.cta = next.cta;
+      return agents_key(here) == agents_key(next);
+    });
+    if (same == rows.end()) same = rows.insert(rows.end(), {{}, next});
+    same->first.push_back(next.cta);
+  }
+  std::vector<std::pair<std::string, Agents>> result;
+  for (const auto& [ctas, who] : rows) {
+    const bool run = ctas.size() > 1 && ctas.back() - ctas.front() + 1 == ctas.size();
+    std::string text = fmt::format("cta {}", ctas.front());
+    if (run) text += fmt::format("-{}", ctas.back());
+    for (size_t i = 1; !run && i < ctas.size(); ++i) text += fmt::format(",{}", ctas[i]);
+    result.emplace_back(std::move(text), who);
+  }
+  return result;
+}
+
 // ---------------------------------------------------------------------------------------------------------- ledger
 
 /// One contributor to a barrier: what it brought in the phase before and in the current one.
@@ -277,14 +300,14 @@ std::string bytes_text(const Waiter& waiter) {
 std::string waiting_text(const std::vector<Waiter>& waiting) {
   Table who;    // cta, warps, role, place
   Table state;  // object, phase, arrivals
-  std::vector<size_t> rows_of;
+  std::vector<size_t> counts;
   for (const Waiter& waiter : waiting) {
-    const std::vector<Agents> agents = collapse(waiter.agents);
-    rows_of.push_back(std::max<size_t>(agents.size(), 1));
-    if (agents.empty()) who.row({"?", "", "", place_text(waiter.at)});
-    for (size_t i = 0; i < agents.size(); ++i) {
-      who.row({fmt::format("cta {}", agents[i].cta), warps_text(agents[i]), agents[i].role,
-               i == 0 ? place_text(waiter.at) : ""});
+    const auto rows = rows_of(waiter.agents);
+    counts.push_back(std::max<size_t>(rows.size(), 1));
+    if (rows.empty()) who.row({"?", "", "", place_text(waiter.at)});
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto& [ctas, agents] = rows[i];
+      who.row({ctas, warps_text(agents), agents.role, i == 0 ? place_text(waiter.at) : ""});
     }
     state.row({object_text(waiter), phase_text(waiter), arrived_text(waiter)});
   }
@@ -310,8 +333,8 @@ std::string waiting_text(const std::vector<Waiter>& waiting) {
       line += fits ? ", " + bytes : '\n' + std::string(state_column, ' ') + bytes;
     }
     text += line + '\n';
-    for (size_t more = 1; more < rows_of[i]; ++more) text += std::string(kIndent, ' ') + who.line(row + more) + '\n';
-    row += rows_of[i];
+    for (size_t more = 1; more < counts[i]; ++more) text += std::string(kIndent, ' ') + who.line(row + more) + '\n';
+    row += counts[i];
 
     const size_t size = text.size();
     for (const std::string& cause : waiter.causes) text += bullet("^ ", cause, kDetailIndent);

@@ -5,6 +5,7 @@
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
+#include "loom/symbols.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -154,12 +155,20 @@ void Cluster::run() {
     Thread* thread = pick();
     if (thread == nullptr) {
       if (complete_one(true)) continue;
-      break;
+      if (pollers_.empty()) break;
+      for (Thread* poller : pollers_) wake(*poller, poller->time);
+      pollers_.clear();
+      continue;
     }
     running_ = thread;
     current() = thread;
     thread->state = Thread::State::running;
     thread->fiber.resume();
+    while (asked_ != nullptr) {
+      answer_ = locate(asked_);
+      asked_ = nullptr;
+      thread->fiber.resume();
+    }
     running_ = nullptr;
     current() = nullptr;
     if (thread->fiber.finished()) thread_exited(*thread);
@@ -170,13 +179,20 @@ void Cluster::run() {
     else
       finish();
   }
+  locate_findings();
   for (auto& thread : threads_) last_time = std::max(last_time, thread->time);
 }
 
-void Cluster::step(Thread& thread) {
+Location Cluster::location_from_fiber(Pc pc) {
+  asked_ = pc;
+  running_->fiber.suspend();
+  return std::move(answer_);
+}
+
+void Cluster::step(Thread& thread, Pc pc) {
   thread.time += cost::operation;
   if (++steps > launch_.options->step_limit) {
-    fail(thread, nullptr, "STEP-LIMIT",
+    fail(thread, pc, "STEP-LIMIT",
          fmt::format("the cluster made {} operations without ending; raise the limit if that is right",
                      launch_.options->step_limit));
   }
@@ -211,7 +227,6 @@ void Cluster::wake_warp(Warp& warp, uint64_t time) {
 
 void Cluster::fail(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
   add_finding(&thread, pc, code, std::move(message), std::move(notes));
-  thread.state = Thread::State::parked;
   for (;;) thread.fiber.suspend();
 }
 
@@ -225,6 +240,8 @@ void Cluster::thread_exited(Thread& thread) {
   Cta& cta = *thread.cta;
   --cta.alive;
   last_time = std::max(last_time, thread.time);
+  // barrier.cluster counts the threads that have not exited: one that arrived and left counts on neither side.
+  if (thread.cluster_arrived && thread.cluster_phase == cluster_phase_) --cluster_arrived_;
   Warp& warp = *thread.warp;
   const bool warp_done = std::all_of(warp.lanes.begin(), warp.lanes.end(),
                                      [](const Thread* lane) { return lane->state == Thread::State::exited; });
@@ -238,13 +255,13 @@ void Cluster::thread_exited(Thread& thread) {
                 {"cp.async.bulk.wait_group(.read) 0 before the end of the role keeps the source alive"});
     return;
   }
-  if (thread.open_group != nullptr && thread.open_group->reads_left > 0) {
+  if (thread.open_group != nullptr) {
     add_finding(&thread, thread.open_group->pc, "EXIT-PENDING",
                 "a thread exits with bulk stores that it never committed to a group", {});
     return;
   }
   if (cta.alive == 0 && !cta.allocations.empty()) {
-    add_finding(&thread, nullptr, "TMEM-LEAK",
+    add_finding(&thread, cta.allocated_at, "TMEM-LEAK",
                 fmt::format("CTA {} exits with {} tensor-memory columns still allocated", cta.rank,
                             cta.allocations.begin()->second),
                 {});
@@ -268,7 +285,7 @@ void Cluster::finish() {
                               "outstanding",
                               barrier->name(), cta->rank, state.phase, state.expected - state.pending, state.expected,
                               state.tx),
-                  {fmt::format("{} is signalled by {}", barrier->name(), barrier->signalled_by)});
+                  signalled_by(*barrier));
       return;
     }
   }

@@ -6,6 +6,7 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <ranges>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +58,12 @@ struct Frame {
   bool library = false;
   bool standard = false;
 
+  bool within(std::string_view part) const {
+    return find_component(path, std::string(kIncludeTree) + std::string(part)) != std::string_view::npos;
+  }
+  /// The library's own instantiations: a kernel's entry point, in which no user's line stands.
+  bool entry() const { return find_component(path, "src/kernels/") != std::string_view::npos; }
+
   SourceLine short_form() const {
     SourceLine result;
     if (!path.empty() && line != 0) {
@@ -96,7 +104,9 @@ class Symbols {
     if (const auto known = cache_.find(return_address); known != cache_.end()) return known->second;
     Location location;
     // A return address is the instruction after the call, which may belong to the next line or the next function.
-    if (return_address != nullptr) location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1);
+    // The caller may be a fiber: reading DWARF takes more stack than it has.
+    if (return_address != nullptr)
+      std::thread([&] { location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1); }).join();
     return cache_.emplace(return_address, std::move(location)).first->second;
   }
 
@@ -123,13 +133,18 @@ class Symbols {
     const std::vector<Frame> frames = inline_frames(module, pc);
     if (frames.empty()) return from_symbol_table(module, pc);
 
-    const Frame* user = &frames.back();
-    for (const Frame& frame : frames) {
-      if (frame.library || frame.standard) continue;
-      user = &frame;
-      break;
-    }
-    return {.user = user->short_form(), .library = frames.front().short_form()};
+    auto first = [&](auto&& wanted) -> const Frame* {
+      const auto found = std::find_if(frames.begin(), frames.end(), wanted);
+      return found == frames.end() ? nullptr : &*found;
+    };
+    // Every operation ends in `arch`; the layer above it says which of the library's operations this is.
+    const Frame* library = first([](const Frame& frame) { return frame.library && !frame.within("arch/"); });
+    if (library == nullptr) library = &frames.front();
+    const Frame* user = first([](const Frame& frame) { return !frame.library && !frame.standard && !frame.entry(); });
+    // What the skeleton does on a kernel's behalf stands in no user's line.
+    if (user == nullptr) user = first([](const Frame& frame) { return frame.within("warp/skeleton.hpp"); });
+    if (user == nullptr) user = &frames.back();
+    return {.user = user->short_form(), .library = library->short_form()};
   }
 
   /// clang writes no .debug_aranges, which is all that dwfl_module_addrdie looks at.

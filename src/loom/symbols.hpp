@@ -3,8 +3,9 @@
 // Loom entry points record `__builtin_return_address(0)`; since everything above them is force-inlined, the inline
 // frames of that one address hold the whole path from `arch` down to the kernel's own line:
 //
-//   Location at = locate(__builtin_return_address(0));   // at.user: kernels/gemm.hpp:141   at.library:
-//   arch/mbarrier.hpp:20
+//   Location at = locate(__builtin_return_address(0));
+//   at.user      kernels/gemm.hpp:141     the innermost line outside the library
+//   at.library   pipeline/ring.hpp:88     the operation that line called; `arch` only where nothing stands above it
 //
 // What is not known stays empty: a wrong line costs its reader more than none.
 #pragma once

@@ -45,19 +45,11 @@ void Cluster::tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32
   if (owner(slot) != &cta || slot % 4 != 0 || !inside(cta, slot & offset_mask, 4))
     fail(thread, pc, "TMEM-RULE", "tcgen05.alloc writes its address to a word of this CTA's shared memory");
 
-  auto grant = [&](Cta& to, uint32_t offset, uint32_t base) {
-    to.columns_taken |= column_bits(base, columns);
-    to.allocations[base] = columns;
-    to.last_allocation = columns;
-    std::memcpy(to.window + offset, &base, sizeof(base));
-  };
+  AllocRequest request{.warp = &warp, .peer = nullptr, .pc = pc, .columns = columns, .slot = slot & offset_mask};
   if (cta_group == 1) {
-    const uint32_t base = find_columns(cta.columns_taken, columns);
-    if (base == tmem_column_count) {
-      park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc"});
-      return;  // one CTA per SM: only this CTA's own dealloc could make room, and it would have to come back here
-    }
-    grant(cta, slot & offset_mask, base);
+    if (grant(request)) return;
+    alloc_waiters_.push_back(request);
+    park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc"});
     return;
   }
   PairWait& peer = pair_waits_[cta.rank / 2];
@@ -68,17 +60,44 @@ void Cluster::tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32
   }
   if (peer.warp->cta == &cta || !peer.alloc || peer.value != columns)
     fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.alloc, one warp each");
-  Cta& other = *peer.warp->cta;
-  const uint32_t base = find_columns(cta.columns_taken | other.columns_taken, columns);
-  if (base == tmem_column_count) {
-    park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc (pair)"});
+  request.peer = peer.warp;
+  request.peer_slot = peer.slot;
+  pair_waits_.erase(cta.rank / 2);
+  if (grant(request)) {
+    wake_warp(*request.peer, thread.time);
     return;
   }
-  grant(cta, slot & offset_mask, base);
-  grant(other, peer.slot, base);
-  Warp* first = peer.warp;
-  pair_waits_.erase(cta.rank / 2);
-  wake_warp(*first, thread.time);
+  alloc_waiters_.push_back(request);
+  const Wait wait{.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc"};
+  for (Thread* lane : request.peer->lanes) lane->wait.operation = wait.operation;  // no longer for the pair
+  park_warp(warp, wait);
+}
+
+bool Cluster::grant(const AllocRequest& request) {
+  Cta& cta = *request.warp->cta;
+  Cta* other = request.peer == nullptr ? nullptr : request.peer->cta;
+  const uint16_t taken = other == nullptr ? cta.columns_taken : cta.columns_taken | other->columns_taken;
+  const uint32_t base = find_columns(taken, request.columns);
+  if (base == tmem_column_count) return false;
+  auto give = [&](Cta& to, uint32_t offset) {
+    to.columns_taken |= column_bits(base, request.columns);
+    to.allocations[base] = request.columns;
+    to.allocated_at = request.pc;
+    to.last_allocation = request.columns;
+    std::memcpy(to.window + offset, &base, sizeof(base));
+  };
+  give(cta, request.slot);
+  if (other != nullptr) give(*other, request.peer_slot);
+  return true;
+}
+
+void Cluster::grant_waiting(uint64_t time) {
+  std::erase_if(alloc_waiters_, [&](const AllocRequest& request) {
+    if (!grant(request)) return false;
+    wake_warp(*request.warp, time);
+    if (request.peer != nullptr) wake_warp(*request.peer, time);
+    return true;
+  });
 }
 
 void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint32_t columns) {
@@ -107,6 +126,7 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
   }
   cta.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
   cta.allocations.erase(base);
+  grant_waiting(thread.time);
 }
 
 void Cluster::tmem_relinquish(Warp& warp, Pc pc, int cta_group) {

@@ -17,6 +17,8 @@ void through_library(const void** address);  // kernel -> pipeline -> arch -> lo
 void through_lambda(const void** address);   // kernel -> library -> lambda of the kernel -> arch
 void shipped_kernel(const void** address);   // include/warploom/kernels/ is the user's
 void library_only(const void** address);
+void direct(const void** address);        // kernel -> arch
+void instantiated(const void** address);  // entry point in src/kernels/ -> skeleton -> pipeline -> arch
 void two_sites(const void** first, const void** second);
 
 }  // namespace fake
@@ -31,9 +33,9 @@ TEST(Symbols, UserLineAndLibraryLine) {
   EXPECT_EQ(at.user.file, "tests/pipeline/ring_kernel.cpp");
   EXPECT_EQ(at.user.line, 141u);
   EXPECT_EQ(at.user.function, "through_library");
-  EXPECT_EQ(at.library.file, "arch/mbarrier.hpp");
-  EXPECT_EQ(at.library.line, 21u);
-  EXPECT_EQ(at.library.function, "arrive");
+  EXPECT_EQ(at.library.file, "pipeline/ring.hpp");  // above arch: the operation the user knows
+  EXPECT_EQ(at.library.line, 63u);
+  EXPECT_EQ(at.library.function, "release");
 }
 
 TEST(Symbols, InnermostUserFrameWins) {
@@ -42,7 +44,7 @@ TEST(Symbols, InnermostUserFrameWins) {
   const Location at = locate(address);
   EXPECT_EQ(at.user.file, "tests/pipeline/ring_kernel.cpp");
   EXPECT_EQ(at.user.line, 162u);
-  EXPECT_EQ(at.library.line, 21u);
+  EXPECT_EQ(at.library.function, "release");
 }
 
 TEST(Symbols, ShippedKernelsAreTheUsers) {
@@ -61,7 +63,25 @@ TEST(Symbols, OutermostWhenAllIsLibrary) {
   EXPECT_EQ(at.user.file, "warp/skeleton.hpp");
   EXPECT_EQ(at.user.line, 302u);
   EXPECT_EQ(at.user.function, "library_only");
+  EXPECT_EQ(at.library.file, "pipeline/ring.hpp");
+}
+
+TEST(Symbols, ArchWhereNothingStandsAbove) {
+  const void* address = nullptr;
+  fake::direct(&address);
+  const Location at = locate(address);
+  EXPECT_EQ(at.user.line, 191u);
   EXPECT_EQ(at.library.file, "arch/mbarrier.hpp");
+  EXPECT_EQ(at.library.line, 21u);
+  EXPECT_EQ(at.library.function, "arrive");
+}
+
+TEST(Symbols, TheSkeletonActsForItsKernel) {
+  const void* address = nullptr;
+  fake::instantiated(&address);
+  const Location at = locate(address);
+  EXPECT_EQ(at.user.file, "warp/skeleton.hpp");  // not the entry point in src/kernels/, where nobody wrote anything
+  EXPECT_EQ(at.user.line, 322u);
 }
 
 TEST(Symbols, TwoSitesInOneFunction) {
@@ -190,5 +210,17 @@ FAKE_KERNEL shipped_kernel(const void** address) {
 #line 301 "include/warploom/warp/skeleton.hpp"
 FAKE_KERNEL library_only(const void** address) {
   release(address);
+}
+#line 190 "tests/pipeline/ring_kernel.cpp"
+FAKE_KERNEL direct(const void** address) {
+  arrive(address);
+}
+#line 321 "include/warploom/warp/skeleton.hpp"
+FAKE_INLINE void drain(const void** address) {
+  release(address);
+}
+#line 40 "src/kernels/blockwise_fp8.cpp"
+FAKE_KERNEL instantiated(const void** address) {
+  drain(address);
 }
 }  // namespace fake

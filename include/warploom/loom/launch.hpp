@@ -53,7 +53,7 @@ struct Site {
   Location at;
   uint64_t executions = 0;
 
-  /// Names the site in a Mutation: "operation@user file:line@library file:line".
+  /// Names the site in a Mutation: "operation@object@user file:line@library file:line".
   std::string key() const;
 };
 

@@ -127,6 +127,12 @@ struct filled_by {
   static constexpr Text text = Policy::text;
   template <class Cluster>
   static constexpr uint32_t arrivals = Policy::template arrivals<Cluster>;
+
+  /// What the producer owes to a slot it has filled. Nothing where TMA brings it: the arming was the arrival.
+  template <class Cluster>
+  static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
+    if constexpr (requires { Policy::template signal<Cluster>(barrier); }) Policy::template signal<Cluster>(barrier);
+  }
 };
 
 namespace detail {

@@ -105,6 +105,10 @@ class ProducerConsumerPipeline {
     if constexpr (Protocol::bytes != 0)
       arch::mbarrier_arrive_expect_tx(address(producer_mbar(producer_stage_)), Protocol::bytes);
   }
+  /// What the producer owes to the current slot's full barrier, by its policy: nothing more where TMA fills it.
+  WARPLOOM_FN void signal_full() const noexcept {
+    Protocol::filled::template signal<Cluster>(address(producer_mbar(producer_stage_)));
+  }
   /// What `Role` owes to the current slot's empty barrier, by its policy.
   template <class Role>
   WARPLOOM_FN void signal_free() const noexcept {
@@ -146,7 +150,8 @@ class ProducerConsumerPipeline {
   uint32_t consumer_lap_ = 0;
 };
 
-/// A free slot, armed. Must be released; release() steps. The fill itself is the TMA's (or the commit's) doing.
+/// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (TMA says so itself), and
+/// steps.
 template <class Ring>
 class [[nodiscard]] ProducerStage : MustRelease {
  public:
@@ -161,6 +166,7 @@ class [[nodiscard]] ProducerStage : MustRelease {
   WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index_); }  ///< the full barrier
   WARPLOOM_FN void release() noexcept {
     settle();
+    ring_->signal_full();
     ring_->producer_step();
   }
 
@@ -169,7 +175,7 @@ class [[nodiscard]] ProducerStage : MustRelease {
   uint32_t index_;
 };
 
-/// A free slot, armed, for one scope. Leaving steps.
+/// A free slot, armed, for one scope. Leaving fills it as the policy says, and steps.
 template <class Ring>
 class [[nodiscard]] ProduceContext {
  public:

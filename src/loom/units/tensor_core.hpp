@@ -32,8 +32,7 @@ uint32_t register_columns(native::TmemShape shape, uint32_t registers);
 /// Decodes a tcgen05 shared-memory descriptor, or says which reserved bits or codes are wrong.
 Result<SmemDescriptorFields> decode_smem_descriptor(SmemDescriptor descriptor);
 
-/// Byte address (window offset, 18 bits) of element (row along M or N, byte `k_byte` along K, element size `bytes`) of an
-/// operand (§3.2).
+/// Byte address (window offset, 18 bits) of element (row along M or N, k) of an operand (§3.2).
 uint32_t operand_address(const SmemDescriptorFields& descriptor, Major major, uint32_t element_bytes, uint32_t row,
                          uint32_t k);
 
