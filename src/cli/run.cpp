@@ -136,6 +136,11 @@ int mutate(const RunArguments& arguments) {
   Result<Session> session = Session::prepare(arguments);
   if (!session) return bad(session.error(), arguments.json);
   loom::Options options = session->options();
+  // An alteration that one schedule forgives another may not: unless one is asked for, several are tried in turn.
+  std::vector<loom::Schedule> schedules{options.schedule};
+  if (arguments.schedule.empty() && arguments.policy.empty() && arguments.seed == 0)
+    for (const char* text : {"lazy", "adversarial", "random:1", "random:2"})
+      schedules.push_back(*loom::Schedule::parse(text));
   options.record_sites = true;
   Result<loom::Outcome> original = session->launch(options);
   if (!original) return bad(original.error(), arguments.json);
@@ -154,19 +159,30 @@ int mutate(const RunArguments& arguments) {
     std::string line;
     for (loom::Alteration alteration : loom::alterations_of(site.operation)) {
       options.mutation = loom::Mutation{site.key(), alteration};
-      Result<loom::Outcome> outcome = session->launch(options);
-      if (!outcome) return bad(outcome.error(), arguments.json);
       std::string verdict;
+      std::string seen_under;
       ++total;
-      if (!outcome->ok()) {
-        ++reported;
-        verdict = outcome->report.findings.front().code;
-      } else if (!session->correct(session->compare())) {
-        ++wrong;
-        verdict = "wrong result";
-      } else {
+      for (const loom::Schedule& schedule : schedules) {
+        options.schedule = schedule;
+        Result<loom::Outcome> outcome = session->launch(options);
+        if (!outcome) return bad(outcome.error(), arguments.json);
+        if (!outcome->ok()) {
+          verdict = outcome->report.findings.front().code;
+        } else if (!session->correct(session->compare())) {
+          verdict = "wrong result";
+        } else {
+          continue;
+        }
+        seen_under = schedule.text();
+        break;
+      }
+      if (verdict.empty()) {
         verdict = "not seen";
         silent.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(site)));
+      } else if (verdict == "wrong result") {
+        ++wrong;
+      } else {
+        ++reported;
       }
       list.push_back({{"site", i},
                       {"operation", site.operation},
@@ -174,8 +190,10 @@ int mutate(const RunArguments& arguments) {
                       {"file", site.at.user.file},
                       {"line", site.at.user.line},
                       {"alteration", to_string(alteration)},
-                      {"verdict", verdict}});
+                      {"verdict", verdict},
+                      {"schedule", seen_under}});
       line += fmt::format("  {} {}", to_string(alteration), verdict);
+      if (!seen_under.empty() && seen_under != schedules.front().text()) line += fmt::format(" ({})", seen_under);
     }
     if (!arguments.json) fmt::print("{:3}  {}\n      {}\n", i, describe(site), line);
   }
@@ -183,7 +201,6 @@ int mutate(const RunArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", Json{{"kernel", arguments.kernel},
                             {"config", session->config()},
-                            {"schedule", options.schedule.text()},
                             {"mutants", total},
                             {"reported", reported},
                             {"wrong_result", wrong},
@@ -192,10 +209,10 @@ int mutate(const RunArguments& arguments) {
                            .dump(2));
     return 0;
   }
-  fmt::print("\n{} alterations of {} barrier operations under schedule {}: {} reported with a cause ({:.0f} %), {} gave a "
-             "wrong result only, {} not seen\n",
-             total, original->sites.size(), options.schedule.text(), reported, share, wrong, silent.size());
-  if (!silent.empty()) fmt::print("not seen in this run: harmless, or for a race detector to find\n");
+  fmt::print("\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
+             "{} not seen\n",
+             total, original->sites.size(), reported, share, wrong, silent.size());
+  if (!silent.empty()) fmt::print("not seen: harmless, or for a race detector to find\n");
   for (const std::string& text : silent) fmt::print("  {}\n", text);
   return 0;
 }

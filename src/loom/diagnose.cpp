@@ -253,7 +253,7 @@ class Diagnosis {
     if (!absent.empty()) {
       std::vector<std::string> names;
       for (const Agents& agents : absent) names.push_back(describe(agents));
-      waiter.causes.push_back(fmt::format("{}: {} brought them in phase {} from {}, and now {}", count,
+      waiter.causes.push_back(fmt::format("{}: {} brought them in phase {} from {} (now: {})", count,
                                           fmt::join(names, ", "), barrier.state.phase - 1, where, doing));
       return;
     }
@@ -266,7 +266,7 @@ class Diagnosis {
     }
     std::vector<std::string> names;
     for (const Agents& agents : absent) names.push_back(describe(agents));
-    waiter.causes.push_back(fmt::format("{}: {} did not bring them, and now {}", count, fmt::join(names, ", "),
+    waiter.causes.push_back(fmt::format("{}: {} did not bring them (now: {})", count, fmt::join(names, ", "),
                                         whereabouts(*witness)));
   }
 

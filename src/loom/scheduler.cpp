@@ -275,6 +275,15 @@ void Cluster::finish() {
   }
   if (dead_) return;
   for (const auto& cta : ctas_) {
+    for (uint32_t id = 0; id < 16; ++id) {
+      const NamedBarrier& named = cta->named[id];
+      if (named.arrived == 0) continue;
+      add_finding(named.members.back()->lanes[0], nullptr, "EXIT-BARRIER",
+                  fmt::format("the kernel ended with named barrier {} ({}) of cta {} half full: {} of {} threads", id,
+                              named.name, cta->rank, named.arrived, named.expected),
+                  {});
+      return;
+    }
     for (const auto& barrier : cta->barriers) {
       const MbarrierState& state = barrier->state;
       if (!barrier->live || (state.pending == state.expected && state.tx == 0)) continue;

@@ -17,7 +17,9 @@ TEST(WarpCollectives, ElectPicksTheLowestLaneOfTheMask) {
                [](bool) {
                  EXPECT_EQ(elect_one(), lane_index() == 0);
                  constexpr uint32_t mask = 0x000ff000;  // hardware.md §8.3: lane 12
-                 if ((mask >> lane_index() & 1) != 0) EXPECT_EQ(elect_one(mask), lane_index() == 12);
+                 if ((mask >> lane_index() & 1) != 0) {
+                   EXPECT_EQ(elect_one(mask), lane_index() == 12);
+                 }
                  syncwarp();
                },
                true);

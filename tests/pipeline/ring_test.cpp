@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "loom/units/tma.hpp"
@@ -69,6 +70,8 @@ struct Params {
   uint32_t* watched;  // [rounds][32]
   int rounds;
   Use use;
+  std::atomic<int>* reads;           // of a slot, by a reader thread
+  std::atomic<int>* reads_at_drain;  // how many there were when drain() let the writer go
 };
 
 template <int stages, class Protocol>
@@ -115,6 +118,7 @@ struct RingKernel {
       ring.wait_producer();  // the writer's warp is on the other side of this ring
     }
     ring.drain();
+    *params.reads_at_drain = *params.reads;
   }
 
   void write(int i) noexcept {
@@ -209,6 +213,7 @@ struct RingKernel {
   void note(uint32_t index, int i) noexcept {
     const Slot slot(storage.slots[index]);
     const uint32_t thread = arch::thread_index();
+    ++*params.reads;
     arch::store_global(params.seen + i * 64 + static_cast<int>(thread), arch::load_shared(slot.data + thread % words));
   }
 
@@ -222,6 +227,7 @@ struct RingKernel {
 struct RingRun {
   loom::Outcome outcome;
   int wrong = 0;
+  bool drained_early = false;  ///< drain() returned while a slot was not free
 };
 
 template <int stages, class Protocol>
@@ -239,13 +245,16 @@ RingRun run(Use use, const loom::Options& options, int rounds = 7 * stages + 1) 
   args.box = {words, 1, 1, 1, 1};
   const Result<TensorMap> map = loom::encode_tensor_map(args, loom::Chip::sm100);
   EXPECT_TRUE(map);
-  const Params params{*map, seen.data(), watched.data(), rounds, use};
+  std::atomic<int> reads = 0, reads_at_drain = 0;
+  const Params params{*map, seen.data(), watched.data(), rounds, use, &reads, &reads_at_drain};
   const loom::TensorRef tensors[] = {{source.data(), source.size() * 4, loom::Access::read, "source"},
                                      {seen.data(), seen.size() * 4, loom::Access::write, "seen"},
                                      {watched.data(), watched.size() * 4, loom::Access::write, "watched"}};
   const loom::LaunchConfig config{
       .kernel = Protocol::name, .grid = {}, .cluster = {}, .threads = threads, .shared_bytes = sizeof(typename Kernel::Storage)};
-  RingRun result{loom::launch(config, &Kernel::run, &params, tensors, options)};
+  RingRun result;
+  result.outcome = loom::launch(config, &Kernel::run, &params, tensors, options);
+  result.drained_early = reads_at_drain != 64 * rounds;
   for (int i = 0; i < rounds; ++i) {
     for (uint32_t t = 0; t < 64; ++t)
       result.wrong += seen[static_cast<size_t>(i) * 64 + t] != Kernel::value(i, t % words);
@@ -283,6 +292,7 @@ void goes_round() {
       const RingRun result = run<stages, Protocol>(use, on(schedule));
       ASSERT_TRUE(result.outcome.ok()) << to_text(result.outcome.report);
       ASSERT_EQ(result.wrong, 0);
+      ASSERT_FALSE(result.drained_early);
     }
   }
 }

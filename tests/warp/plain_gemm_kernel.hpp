@@ -3,6 +3,7 @@
 // tcgen05.ld 16x256b, stmatrix.
 #pragma once
 
+#include "warploom/arch/matrix.hpp"
 #include "warp/seed_examples_kernel.hpp"  // the checks
 
 namespace warploom::test {

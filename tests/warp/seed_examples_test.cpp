@@ -85,39 +85,45 @@ TEST(SeedExamples, TheLinearExampleToTheLetterCommitsTwice) {
   EXPECT_NE(text.find("seed_examples_kernel.hpp"), std::string::npos) << text;
 }
 
-// ---- contexts made by hand: constructors instead of create(), explicit counts and mask, no skeleton
+// ---- contexts made by hand: no skeleton, and counts and mask that are not those the policies would give
 
+/// The accumulator ring is freed by one lane per epilogue warp instead of every thread. With one SM the mask has no
+/// meaning, so create() gets one that could not be the default; with two the contexts are constructed from their parts.
 template <class Cluster>
 struct ByHand : SeedExamples<Cluster> {
   using Base = SeedExamples<Cluster>;
-  using Base::Base;
+  using Base::Base, Base::opc, Base::tile_n, Base::g;
+  using typename Base::Output;
   using typename Base::Params;
   using typename Base::Storage;
-  using MmaContext = MmaWarpContext<Base::opc, 32, 128>;
-  using EpilogueContext = EpilogueWarpContext<Base::opc, 32, 128>;
+  using MmaContext = MmaWarpContext<opc, 32, 128>;
+  using EpilogueContext = EpilogueWarpContext<opc, 32, 128>;
+  static constexpr uint16_t mma_complete_mask = g == 1 ? 5 : 3;
 
   static void run(const void* params) noexcept {
-    constexpr int g = Cluster::cta_group;
     Storage& storage = arch::shared<Storage>();
-    SharedMemBarrier* accum_barriers = storage.output.barriers.ptr();
+    auto& [barriers, dealloc, tmem_address] = storage.output;
     const uint32_t warp = arch::warp_index();
     if (arch::thread_index() == 0) {
       Base::init_barriers(storage);
-      Base::Output::init_barriers(accum_barriers, /*producer_arrivals=*/1, /*consumer_arrivals=*/128 * g);
-      MmaContext::Dealloc::init(storage.output.dealloc.ptr());
+      Output::init_barriers(barriers.ptr(), /*producer_arrivals=*/1, /*consumer_arrivals=*/4 * g);
+      MmaContext::Dealloc::init(dealloc.ptr());
       arch::fence_mbarrier_init();
     }
     arch::syncwarp();
     arch::cluster_sync();
-    const uint16_t mma_complete_mask = static_cast<uint16_t>(g == 1 ? 1 : 3);
 
     ByHand kernel(*static_cast<const Params*>(params), storage);
     if (warp < 4) {
       EpilogueContext::Sync::wait();  // the tensor-memory address is visible from here on
-      const auto tmem = EpilogueContext::Tmem::from_shared(storage.output.tmem_address);
-      EpilogueContext context(tmem, typename EpilogueContext::Pipeline(accum_barriers, tmem, mma_complete_mask),
-                              typename EpilogueContext::Dealloc{storage.output.dealloc.ptr()});
-      for (Tile tile : kernel.tiles()) kernel.epilogue(context, tile);
+      if constexpr (g == 1) {
+        auto context = EpilogueContext::create(tmem_address, barriers.ptr(), dealloc, mma_complete_mask);
+        kernel.epilogue_all(context);
+      } else {
+        const auto tmem = EpilogueContext::Tmem::from_shared(tmem_address);
+        EpilogueContext context(tmem, Output(barriers.ptr(), tmem, mma_complete_mask), {dealloc.ptr()});
+        kernel.epilogue_all(context);
+      }
       kernel.writer.finish();
     } else if (warp == Load::first_warp) {
       if (arch::elect_one()) {
@@ -125,16 +131,47 @@ struct ByHand : SeedExamples<Cluster> {
         kernel.input.drain();
       }
     } else if (warp == Mma::first_warp) {
-      const auto tmem = MmaContext::Tmem::allocate(storage.output.tmem_address);
-      MmaContext context(tmem, typename MmaContext::Pipeline(accum_barriers, tmem, mma_complete_mask),
-                         typename MmaContext::Dealloc{storage.output.dealloc.ptr()});
-      if (arch::elect_one() && Cluster::leads(arch::cluster_rank()))
-        for (Tile tile : kernel.tiles()) kernel.mma(context, tile);
+      if constexpr (g == 1) {
+        auto context = MmaContext::create(tmem_address, barriers.ptr(), dealloc, mma_complete_mask);
+        kernel.mma_all(context);
+      } else {
+        const auto tmem = MmaContext::Tmem::allocate(tmem_address);
+        MmaContext context(tmem, Output(barriers.ptr(), tmem, mma_complete_mask), {dealloc.ptr()});
+        kernel.mma_all(context);
+      }
     } else if (arch::elect_one()) {
       for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
     }
     arch::syncwarp();
     arch::cluster_sync();
+  }
+
+  void mma_all(MmaContext& context) noexcept {
+    WARPLOOM_KERNEL_CHECK(context.output_pipeline.mma_complete_mask == mma_complete_mask);
+    if (!arch::elect_one() || !Cluster::leads(arch::cluster_rank())) return;
+    for (Tile tile : this->tiles())
+      for (int k = 0; k < tile.k_blocks(); ++k) {
+        auto stage = context.per_k_stage();
+        this->multiply({stage.tmem().offset()});
+      }
+  }
+
+  void epilogue_all(EpilogueContext& context) noexcept {
+    Output& output_pipeline = context.output_pipeline;
+    WARPLOOM_KERNEL_CHECK(output_pipeline.mma_complete_mask == mma_complete_mask);
+    for (Tile tile : this->tiles()) {
+      typename Base::Sum sum;
+      for (int k = 0; k < tile.k_blocks(); ++k) {
+        const auto stage = output_pipeline.acquire_for_epilogue();
+        sum.add(stage.tmem.address(), this->take_scale(tile.n, k));
+        arch::tcgen05_fence_before();
+        arch::syncwarp();
+        const auto empty = arch::shared_address(output_pipeline.pipeline.consumer_mbar(stage.index));
+        if (arch::lane_index() == 0) arch::mbarrier_arrive(g == 1 ? empty : arch::pair_leader(empty));
+        output_pipeline.pipeline.consumer_step();
+      }
+      this->store(sum, tile);
+    }
   }
 };
 
