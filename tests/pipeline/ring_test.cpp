@@ -118,7 +118,7 @@ struct RingKernel {
       ring.wait_producer();  // the writer's warp is on the other side of this ring
     }
     ring.drain();
-    *params.reads_at_drain = *params.reads;
+    params.reads_at_drain->store(params.reads->load());
   }
 
   void write(int i) noexcept {

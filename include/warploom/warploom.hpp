@@ -1,0 +1,9 @@
+// The one include for users of the library: problems, running them, and reports.
+#pragma once
+
+#include "warploom/kernels/blockwise_fp8_problem.hpp"
+#include "warploom/loom/launch.hpp"
+#include "warploom/loom/report.hpp"
+#include "warploom/types/convert.hpp"
+#include "warploom/types/dtype.hpp"
+#include "warploom/types/result.hpp"
