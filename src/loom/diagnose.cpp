@@ -310,7 +310,9 @@ class Diagnosis {
     waiter.arrived = barrier.arrived;
     waiter.expected = barrier.expected;
     std::vector<Agents> present;
-    for (const Warp* warp : barrier.members) merge(present, agents_of(*warp, 0xffffffffu));
+    std::vector<Warp*> members = barrier.members;
+    std::sort(members.begin(), members.end(), [](const Warp* x, const Warp* y) { return x->index < y->index; });
+    for (const Warp* warp : members) merge(present, agents_of(*warp, 0xffffffffu));
     std::vector<std::string> names;
     for (const Agents& agents : present) names.push_back(describe(agents));
     waiter.causes.push_back(fmt::format("{} of {} threads have arrived: {}", barrier.arrived, barrier.expected,

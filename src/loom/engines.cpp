@@ -10,6 +10,8 @@
 namespace warploom::loom {
 namespace {
 
+constexpr uint32_t reluctance_odds = 4;  // random policy: one in so many operations completes as late as possible
+
 bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
   const uint32_t a_begin = a.mma.d & 0xffff, b_begin = b.mma.d & 0xffff;
   const uint32_t a_end = a_begin + accumulator_columns(a.mma.cta_group, a.mma.m, a.mma.n);
@@ -43,6 +45,8 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   const Policy policy = launch_.options->schedule.policy;
   const bool at_once =
       policy == Policy::eager || (policy == Policy::adversarial && op->kind == AsyncOp::Kind::tma_load);
+  // Without a few that wait for long, chance completes everything within some steps.
+  if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
   pending_.push_back(std::move(op));
   if (at_once) {
     // An eager operation waits for nothing but earlier work it is ordered behind, which is complete already.
@@ -66,13 +70,12 @@ bool Cluster::may_complete(size_t index) const {
 }
 
 bool Cluster::complete_one(bool forced) {
-  (void)forced;
   if (pending_.empty()) return false;
   size_t chosen = pending_.size();
   if (shuffle_) {
     uint32_t candidates = 0;
     for (size_t i = 0; i < pending_.size(); ++i)
-      if (may_complete(i) && random_.below(++candidates) == 0) chosen = i;
+      if ((forced || !pending_[i]->reluctant) && may_complete(i) && random_.below(++candidates) == 0) chosen = i;
   } else if (launch_.options->schedule.policy == Policy::adversarial) {
     // Reads of shared memory as late as possible: what only signals goes first, and the youngest before the oldest.
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)

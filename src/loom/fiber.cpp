@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,11 +30,6 @@ namespace context = boost::context::detail;
 // Epilogue threads keep a tile row in "registers", which live on this stack; sanitizer builds spread locals wider.
 constexpr size_t stack_bytes = WARPLOOM_ASAN ? 512 * 1024 : 128 * 1024;
 
-size_t page_bytes() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 void swap_exceptions(void** save, void** load) {
   void* globals = abi::__cxa_get_globals();
   std::memcpy(save, globals, 2 * sizeof(void*));
@@ -44,15 +38,13 @@ void swap_exceptions(void** save, void** load) {
 
 }  // namespace
 
-size_t StackPool::usable_bytes() { return stack_bytes; }
-
 Stack StackPool::acquire() {
   if (!free_.empty()) {
     Stack stack = free_.back();
     free_.pop_back();
     return stack;
   }
-  const size_t guard = page_bytes();
+  constexpr size_t guard = stack_guard_bytes;
   void* memory = mmap(nullptr, guard + stack_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory, guard, PROT_NONE) != 0) {
@@ -65,7 +57,7 @@ Stack StackPool::acquire() {
 }
 
 StackPool::~StackPool() {
-  for (const Stack& stack : all_) munmap(stack.bottom - page_bytes(), page_bytes() + stack.bytes);
+  for (const Stack& stack : all_) munmap(stack.bottom - stack_guard_bytes, stack_guard_bytes + stack.bytes);
 }
 
 void Fiber::create(Stack stack, Body body, void* argument) {

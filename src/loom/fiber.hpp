@@ -9,6 +9,9 @@
 
 namespace warploom::loom {
 
+/// Unreachable memory below every stack.
+inline constexpr size_t stack_guard_bytes = 64 * 1024;
+
 struct Stack {
   std::byte* bottom = nullptr;  ///< lowest usable byte; the guard page lies below
   size_t bytes = 0;
@@ -24,9 +27,6 @@ class StackPool {
 
   Stack acquire();
   void release(Stack stack) { free_.push_back(stack); }
-
-  /// Guard page and usable size: for telling a stack overrun from another fault.
-  static size_t usable_bytes();
 
  private:
   std::vector<Stack> free_;

@@ -90,8 +90,9 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
   std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
 
+  Watchdog watchdog(options.seconds_limit);
   auto work = [&] {
-    WorkerMemory memory(config);
+    WorkerMemory memory(config, watchdog.enroll());
     for (;;) {
       const uint32_t index = next.fetch_add(1);
       if (index >= count || index > first_failed.load()) return;

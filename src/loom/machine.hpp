@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "loom/fiber.hpp"
+#include "loom/guard.hpp"
 #include "loom/random.hpp"
 #include "loom/units/mbarrier.hpp"
 #include "loom/units/tensor_core.hpp"
@@ -210,6 +211,7 @@ struct AsyncOp {
   std::shared_ptr<BulkGroup> group;
   std::vector<std::byte> staging;
   bool read_done = false;
+  bool reluctant = false;  ///< random policy: completes only when nothing else can run
   // mma
   MmaOperation mma;
   int cta_group = 1;
@@ -228,11 +230,13 @@ struct LaunchContext {
 /// Memory a worker keeps from one cluster to the next.
 class WorkerMemory {
  public:
-  explicit WorkerMemory(const LaunchConfig& config);
+  WorkerMemory(const LaunchConfig& config, Heartbeat& heart);
   ~WorkerMemory();
   WorkerMemory(const WorkerMemory&) = delete;
   WorkerMemory& operator=(const WorkerMemory&) = delete;
 
+  WorkerGuard guard;
+  Heartbeat& heartbeat;
   StackPool stacks;
   std::vector<std::byte*> windows;
   std::vector<std::vector<uint32_t>> tmem;
@@ -273,6 +277,9 @@ class Cluster {
   std::vector<SiteEntry> sites;
   uint64_t steps = 0;
   uint64_t last_time = 0;
+
+  /// Set by a signal handler in the place of the thread that was running.
+  Interruption interruption;
 
   // ---- threads (scheduler.cpp)
   static Thread*& current();
@@ -356,6 +363,7 @@ class Cluster {
   Thread* pick();
   bool complete_one(bool forced);
   void thread_exited(Thread& thread);
+  void interrupted(Thread& thread);
   void finish();
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
@@ -398,13 +406,12 @@ class Cluster {
   std::vector<Thread*> pollers_;  ///< threads whose mbarrier test failed: they run again when nothing else can
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
-  // TMEM rendezvous of pairs: [pair] -> the warp that came first
+  // TMEM rendezvous of pairs: [2 * pair, + 1 for dealloc] -> the warp that came first
   struct PairWait {
     Warp* warp = nullptr;
     Pc pc = nullptr;
     uint32_t value = 0;
     uint32_t slot = 0;
-    bool alloc = false;
   };
   std::map<uint32_t, PairWait> pair_waits_;
   /// A tcgen05.alloc that waits for columns; `peer` is the other CTA's warp of a pair.

@@ -18,7 +18,7 @@ constexpr std::byte poison{0xff};  // NaN in every type we have
 
 }  // namespace
 
-WorkerMemory::WorkerMemory(const LaunchConfig& config) {
+WorkerMemory::WorkerMemory(const LaunchConfig& config, Heartbeat& heart) : heartbeat(heart) {
   window_bytes = window_start + static_cast<uint32_t>((config.shared_bytes + 1023) / 1024 * 1024);
   for (uint32_t i = 0; i < config.cluster.count(); ++i) {
     windows.push_back(static_cast<std::byte*>(std::aligned_alloc(1024, window_bytes)));
@@ -163,14 +163,17 @@ void Cluster::run() {
     running_ = thread;
     current() = thread;
     thread->state = Thread::State::running;
+    memory_.heartbeat.in_kernel.store(true, std::memory_order_relaxed);
     thread->fiber.resume();
     while (asked_ != nullptr) {
       answer_ = locate(asked_);
       asked_ = nullptr;
       thread->fiber.resume();
     }
+    memory_.heartbeat.in_kernel.store(false, std::memory_order_relaxed);
     running_ = nullptr;
     current() = nullptr;
+    if (interruption.kind != Interruption::Kind::none) interrupted(*thread);
     if (thread->fiber.finished()) thread_exited(*thread);
   }
   if (!dead_) {
@@ -189,8 +192,23 @@ Location Cluster::location_from_fiber(Pc pc) {
   return std::move(answer_);
 }
 
+void Cluster::interrupted(Thread& thread) {
+  thread.state = Thread::State::parked;
+  if (interruption.kind == Interruption::Kind::stack_overrun)
+    add_finding(&thread, interruption.pc, "STACK",
+                fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
+                            thread.fiber.stack().bytes / 1024),
+                {});
+  else
+    add_finding(&thread, interruption.pc, "ENDLESS-LOOP",
+                fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
+                            launch_.options->seconds_limit),
+                {});
+}
+
 void Cluster::step(Thread& thread, Pc pc) {
   thread.time += cost::operation;
+  memory_.heartbeat.beats.fetch_add(1, std::memory_order_relaxed);
   if (++steps > launch_.options->step_limit) {
     fail(thread, pc, "STEP-LIMIT",
          fmt::format("the cluster made {} operations without ending; raise the limit if that is right",

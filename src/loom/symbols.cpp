@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <ranges>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -104,9 +103,7 @@ class Symbols {
     if (const auto known = cache_.find(return_address); known != cache_.end()) return known->second;
     Location location;
     // A return address is the instruction after the call, which may belong to the next line or the next function.
-    // The caller may be a fiber: reading DWARF takes more stack than it has.
-    if (return_address != nullptr)
-      std::thread([&] { location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1); }).join();
+    if (return_address != nullptr) location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1);
     return cache_.emplace(return_address, std::move(location)).first->second;
   }
 

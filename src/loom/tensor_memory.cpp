@@ -52,17 +52,18 @@ void Cluster::tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32
     park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc"});
     return;
   }
-  PairWait& peer = pair_waits_[cta.rank / 2];
+  const uint32_t pair = cta.rank / 2 * 2;
+  PairWait& peer = pair_waits_[pair];
   if (peer.warp == nullptr) {
-    peer = {&warp, pc, columns, slot & offset_mask, true};
+    peer = {&warp, pc, columns, slot & offset_mask};
     park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.alloc (pair)"});
     return;
   }
-  if (peer.warp->cta == &cta || !peer.alloc || peer.value != columns)
+  if (peer.warp->cta == &cta || peer.value != columns)
     fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.alloc, one warp each");
   request.peer = peer.warp;
   request.peer_slot = peer.slot;
-  pair_waits_.erase(cta.rank / 2);
+  pair_waits_.erase(pair);
   if (grant(request)) {
     wake_warp(*request.peer, thread.time);
     return;
@@ -109,19 +110,20 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
     fail(thread, pc, "TMEM-RULE",
          fmt::format("tcgen05.dealloc of {} columns at {}, which is no allocation of this CTA", columns, base));
   if (cta_group == 2) {
-    PairWait& peer = pair_waits_[cta.rank / 2];
+    const uint32_t pair = cta.rank / 2 * 2 + 1;
+    PairWait& peer = pair_waits_[pair];
     if (peer.warp == nullptr) {
-      peer = {&warp, pc, base, columns, false};
+      peer = {&warp, pc, base, columns};
       park_warp(warp, {.kind = WaitKind::tmem_alloc, .pc = pc, .id = columns, .operation = "tcgen05.dealloc (pair)"});
       return;
     }
-    if (peer.warp->cta == &cta || peer.alloc || peer.value != base || peer.slot != columns)
+    if (peer.warp->cta == &cta || peer.value != base || peer.slot != columns)
       fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.dealloc, one warp each");
     Cta& other = *peer.warp->cta;
     other.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
     other.allocations.erase(base);
     Warp* first = peer.warp;
-    pair_waits_.erase(cta.rank / 2);
+    pair_waits_.erase(pair);
     wake_warp(*first, thread.time);
   }
   cta.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));

@@ -136,7 +136,7 @@ TEST(TensorCore, ProductOfOneCta) {
     dump(s, p.out);
     tear_down<1>(s);
   };
-  for (const auto [m, n] : {std::pair{128u, 16u}, {128u, 32u}, {64u, 24u}}) {
+  for (const auto& [m, n] : {std::pair{128u, 16u}, {128u, 32u}, {64u, 24u}}) {
     for (const Schedule& schedule : schedules()) {
       output.values.assign(output.values.size(), 0);
       expect_clean(run(launch, kernel, Params{false, output.values.data(), m, n}, with(schedule)));
@@ -262,7 +262,7 @@ TEST(TensorCore, MulticastCommitLeavesOthersAlone) {
                  const bool named = cluster_rank() == 0 || cluster_rank() == 3;
                  if (named) mbarrier_wait(address(s.done[1]), 1);
                  cluster_sync();
-                 if (!named) EXPECT_FALSE(mbarrier_test(address(s.done[1]), 1));
+                 EXPECT_EQ(mbarrier_test(address(s.done[1]), 1), named);
                  tear_down<1>(s);
                },
                Params{});
@@ -288,8 +288,8 @@ TEST(TensorCoreRules, ShapeThatDoesNotExist) {
               auto& s = shared<Storage>();
               set_up<1>(s);
               if (thread_index() == 0) {
-                const InstructionDescriptor idesc = instruction(128, p.buggy ? 20 : 24);
-                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), p.buggy ? instruction(96, 16) : idesc, false));
+                const InstructionDescriptor idesc = instruction(p.buggy ? 96 : 128, 16);
+                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), idesc, false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -429,7 +429,6 @@ TEST(TensorCoreRules, CommitOnSomethingThatIsNoBarrier) {
               mbarrier_wait(address(s.done[0]), 1);
               tear_down<1>(s);
             },
-            // 1024 past the barriers lies outside the storage
             {"BAR-UNINIT", {"tcgen05.commit arrives on 0x", "not a live mbarrier"}});
 }
 

@@ -1,6 +1,5 @@
 // Accumulator rings that tensor memory cannot hold, or whose stages are too narrow. -DRING_... says which.
 #include "misuse.hpp"
-
 #include "warploom/pipeline/payload.hpp"
 
 using namespace misuse;

@@ -1,6 +1,5 @@
 // A tile that the CTAs of a cluster row cannot share in slices of eight rows.
 #include "misuse.hpp"
-
 #include "warploom/pipeline/payload.hpp"
 
 using namespace misuse;

@@ -1,4 +1,5 @@
-// The derived counts and masks carry a kernel on every cluster shape, also on those that are not compiled ahead of time.
+// The derived counts and masks carry a kernel on every cluster shape, also on those that are not compiled ahead of
+// time.
 #include <gtest/gtest.h>
 
 #include "warp/blockwise_launch.hpp"
@@ -13,8 +14,8 @@ void entry(const void* params) {
 
 template <class Cluster>
 class Clusters : public testing::Test {};
-using Shapes = testing::Types<ClusterShape<1, 1, 2>, ClusterShape<1, 2, 2>, ClusterShape<1, 4, 2>, ClusterShape<2, 4, 1>,
-                              ClusterShape<2, 4, 2>>;
+using Shapes = testing::Types<ClusterShape<1, 1, 2>, ClusterShape<1, 2, 2>, ClusterShape<1, 4, 2>,
+                              ClusterShape<2, 4, 1>, ClusterShape<2, 4, 2>>;
 TYPED_TEST_SUITE(Clusters, Shapes);
 
 // A border that cuts through the cluster: some of its CTAs have no rows, some no columns.

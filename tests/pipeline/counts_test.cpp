@@ -141,9 +141,9 @@ static_assert(agrees<ClusterShape<2, 4, 2>>);
 
 template <class Cluster>
 class Counts : public testing::Test {};
-using Clusters = testing::Types<ClusterShape<1, 1, 1>, ClusterShape<1, 2, 1>, ClusterShape<1, 1, 2>, ClusterShape<1, 2, 2>,
-                                ClusterShape<1, 4, 2>, ClusterShape<2, 2, 1>, ClusterShape<2, 2, 2>, ClusterShape<2, 4, 1>,
-                                ClusterShape<2, 4, 2>>;
+using Clusters = testing::Types<ClusterShape<1, 1, 1>, ClusterShape<1, 2, 1>, ClusterShape<1, 1, 2>,
+                                ClusterShape<1, 2, 2>, ClusterShape<1, 4, 2>, ClusterShape<2, 2, 1>,
+                                ClusterShape<2, 2, 2>, ClusterShape<2, 4, 1>, ClusterShape<2, 4, 2>>;
 TYPED_TEST_SUITE(Counts, Clusters);
 
 TYPED_TEST(Counts, OfEveryBarrier) {
@@ -187,7 +187,8 @@ TYPED_TEST(Counts, EverySlotHearsFromEveryLeaderThatReadsIt) {
 TYPED_TEST(Counts, RingsKeepTheirConfiguration) {
   using Kernel = BlockwiseFP8<TypeParam>;
   using Output = OutputTilePipeline<Kernel::opc>;
-  static_assert(Output::num_stages == 4 && Output::stage_stride_cols == 128 && Output::cta_group == TypeParam::cta_group);
+  static_assert(Output::num_stages == 4 && Output::stage_stride_cols == 128 &&
+                Output::cta_group == TypeParam::cta_group);
   static_assert(std::is_same_v<typename Output::Stage, OutputStage<Kernel::opc>>);
   static_assert(std::is_same_v<typename Output::Tmem, TmemAllocation<TypeParam::cta_group>>);
   static_assert(std::is_same_v<typename Output::BarrierArray, SMemArray<SharedMemBarrier, 2 * 4>>);
@@ -211,7 +212,8 @@ TYPED_TEST(Counts, RingsKeepTheirConfiguration) {
   static_assert(std::is_same_v<typename Epilogue::Sync, typename Mma::Sync>);
 
   // Storage fits, and as many slots as there is room for.
-  constexpr size_t slot = sizeof(typename Kernel::template StorageOf<3>) - sizeof(typename Kernel::template StorageOf<2>);
+  constexpr size_t slot =
+      sizeof(typename Kernel::template StorageOf<3>) - sizeof(typename Kernel::template StorageOf<2>);
   EXPECT_LE(sizeof(typename Kernel::Storage), arch::shared_capacity);
   EXPECT_GT(sizeof(typename Kernel::Storage) + slot, arch::shared_capacity);
 }

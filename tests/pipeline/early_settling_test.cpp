@@ -1,7 +1,7 @@
 // Leaving a stage signals what is still held, so a stage may be settled early: the input slot once its scales are in
 // registers, the accumulator once its last column is. Here an epilogue settles early and then, still inside the stage,
-// waits for the ring to fill the same slot again; it would wait for ever if the signal came only on leaving. A signal too
-// many would be found by the loom.
+// waits for the ring to fill the same slot again; it would wait for ever if the signal came only on leaving. A signal
+// too many would be found by the loom.
 #include <gtest/gtest.h>
 
 #include "warp/blockwise_launch.hpp"
@@ -20,8 +20,8 @@ struct Settling : BlockwiseFP8<Cluster_> {
   using Base = BlockwiseFP8<Cluster_>;
   using Cluster = Cluster_;
   using Params = SettlingParams;
-  using typename Base::Storage;
   using Base::input, Base::params, Base::residual, Base::writer, Base::opc, Base::tile_m, Base::tile_n, Base::stages;
+  using typename Base::Storage;
   static constexpr int strip_columns = Base::strip_columns;
 
   Settling(const Params& p, Storage& storage) noexcept : Base(p, storage), settle(p.settle) {}
@@ -50,7 +50,8 @@ struct Settling : BlockwiseFP8<Cluster_> {
       }
       for (int first = 0; first < tile_n; first += 32) {
         arch::Fragment<uint32_t, 32> columns;
-        arch::tmem_load_32x32b(columns, part.tmem().address().lane(32 * arch::warp_index()).column(static_cast<uint32_t>(first)));
+        arch::tmem_load_32x32b(
+            columns, part.tmem().address().lane(32 * arch::warp_index()).column(static_cast<uint32_t>(first)));
         arch::tmem_wait_load();
         for (int i = 0; i < 32; ++i) sum[first + i] = arch::fma(arch::as_float(columns[i]), scale, sum[first + i]);
       }
@@ -69,7 +70,8 @@ struct Settling : BlockwiseFP8<Cluster_> {
           part.free_accumulator();
           part.free_accumulator();
           // The next block for this accumulator needs an input slot too: another one than the slot still held.
-          if (accumulator_is_refilled && stages > opc.num_stages) wait_for_accumulator(context, part.output_stage.index);
+          if (accumulator_is_refilled && stages > opc.num_stages)
+            wait_for_accumulator(context, part.output_stage.index);
           break;
         case Settle::all_by_hand:
           part.free_accumulator();
@@ -125,9 +127,12 @@ struct Case {
   const char* name;
   Settle settle;
 };
-constexpr Case cases[] = {{"Nothing", Settle::nothing},         {"ArriveInput", Settle::arrive_input},
-                          {"TakeScales", Settle::take_scales},  {"FreeAccumulator", Settle::free_accumulator},
-                          {"Drain", Settle::drain},             {"AllByHand", Settle::all_by_hand}};
+constexpr Case cases[] = {{"Nothing", Settle::nothing},
+                          {"ArriveInput", Settle::arrive_input},
+                          {"TakeScales", Settle::take_scales},
+                          {"FreeAccumulator", Settle::free_accumulator},
+                          {"Drain", Settle::drain},
+                          {"AllByHand", Settle::all_by_hand}};
 
 class EarlySettling : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(, EarlySettling, testing::ValuesIn(cases), [](const auto& test) { return test.param.name; });

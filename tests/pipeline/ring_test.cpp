@@ -1,5 +1,5 @@
-// ProducerConsumerPipeline on its own: rings of one to five slots that go round many times, filled by TMA and by threads,
-// through every handle; and what the loom says when one is used wrongly.
+// ProducerConsumerPipeline on its own: rings of one to five slots that go round many times, filled by TMA and by
+// threads, through every handle; and what the loom says when one is used wrongly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -250,8 +250,11 @@ RingRun run(Use use, const loom::Options& options, int rounds = 7 * stages + 1) 
   const loom::TensorRef tensors[] = {{source.data(), source.size() * 4, loom::Access::read, "source"},
                                      {seen.data(), seen.size() * 4, loom::Access::write, "seen"},
                                      {watched.data(), watched.size() * 4, loom::Access::write, "watched"}};
-  const loom::LaunchConfig config{
-      .kernel = Protocol::name, .grid = {}, .cluster = {}, .threads = threads, .shared_bytes = sizeof(typename Kernel::Storage)};
+  const loom::LaunchConfig config{.kernel = Protocol::name,
+                                  .grid = {},
+                                  .cluster = {},
+                                  .threads = threads,
+                                  .shared_bytes = sizeof(typename Kernel::Storage)};
   RingRun result;
   result.outcome = loom::launch(config, &Kernel::run, &params, tensors, options);
   result.drained_early = reads_at_drain != 64 * rounds;
@@ -286,8 +289,9 @@ template <int stages, class Protocol>
 void goes_round() {
   for (const Use use : {Use::scoped, Use::linear, Use::by_parts, Use::explicit_arrive, Use::linear_arrive}) {
     for (const loom::Schedule& schedule :
-         {loom::Schedule{loom::Policy::eager}, loom::Schedule{loom::Policy::lazy}, loom::Schedule{loom::Policy::adversarial},
-          loom::Schedule{loom::Policy::random, 1}, loom::Schedule{loom::Policy::random, 2}}) {
+         {loom::Schedule{loom::Policy::eager}, loom::Schedule{loom::Policy::lazy},
+          loom::Schedule{loom::Policy::adversarial}, loom::Schedule{loom::Policy::random, 1},
+          loom::Schedule{loom::Policy::random, 2}}) {
       SCOPED_TRACE(testing::Message() << stages << " slots, use " << static_cast<int>(use) << ", " << schedule.text());
       const RingRun result = run<stages, Protocol>(use, on(schedule));
       ASSERT_TRUE(result.outcome.ok()) << to_text(result.outcome.report);
@@ -350,8 +354,8 @@ TEST(RingMisuse, ALostReleaseIsADeadlockThatNamesRingStageAndPhase) {
   EXPECT_NE(text.find("ring_test.cpp"), std::string::npos) << text;
 }
 
-// With several slots the rounds of the two reader warps overlap, but whichever arrival is lost, the writer ends up waiting
-// for its slot and the readers for that slot's next filling.
+// With several slots the rounds of the two reader warps overlap, but whichever arrival is lost, the writer ends up
+// waiting for its slot and the readers for that slot's next filling.
 TEST(RingMisuse, ALostReleaseLeavesBothSidesAtTheSameSlot) {
   constexpr int stages = 3;
   const RingRun clean = run<stages, TmaFilled>(Use::scoped, recording_sites());
@@ -406,8 +410,7 @@ TEST(RingMisuse, AReleaseTooManyIsFound) {
   const RingRun clean = run<2, ThreadFilled>(Use::scoped, recording_sites());
   const loom::Site* release = find(clean.outcome.sites, "mbarrier.arrive", "thread-filled.empty");
   ASSERT_NE(release, nullptr);
-  const RingRun broken =
-      run<2, ThreadFilled>(Use::scoped, altered(*release, loom::Alteration::twice));
+  const RingRun broken = run<2, ThreadFilled>(Use::scoped, altered(*release, loom::Alteration::twice));
   ASSERT_FALSE(broken.outcome.ok());
   const std::string& code = broken.outcome.report.findings[0].code;
   EXPECT_TRUE(code == "PHASE" || code == "ARRIVE-OVERFLOW" || code == "DEADLOCK") << code;

@@ -1,4 +1,5 @@
-// The flagship reads like its diagram: all role bodies on one screen, and no barrier, descriptor, count or mask among them.
+// The flagship reads like its diagram: all role bodies on one screen, and no barrier, descriptor, count or mask among
+// them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -46,7 +47,8 @@ TEST(RoleBodies, FitOnOneScreen) {
 
 TEST(RoleBodies, NameNoBarrierDescriptorOrCount) {
   const std::regex words(
-      "mbarrier|barrier\\(|descriptor|arriv|expect|commit\\(|\\bmask|_mask|0x|fence|elect|tcgen05|_tx\\b|wait_|_step\\(|parity|"
+      "mbarrier|barrier\\(|descriptor|arriv|expect|commit\\(|\\bmask|_mask|0x|fence|elect|tcgen05|_tx\\b|wait_|_step\\("
+      "|parity|"
       "\\bphase|signal",
       std::regex::icase);
   const std::vector<std::string> lines = read_lines();

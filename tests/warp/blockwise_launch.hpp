@@ -15,9 +15,9 @@ namespace warploom::test {
 
 /// Every policy, and a few random seeds.
 inline const std::vector<loom::Schedule>& schedules() {
-  static const std::vector<loom::Schedule> all = {{loom::Policy::eager},     {loom::Policy::lazy},
+  static const std::vector<loom::Schedule> all = {{loom::Policy::eager},       {loom::Policy::lazy},
                                                   {loom::Policy::adversarial}, {loom::Policy::random, 1},
-                                                  {loom::Policy::random, 2}, {loom::Policy::random, 3}};
+                                                  {loom::Policy::random, 2},   {loom::Policy::random, 3}};
   return all;
 }
 

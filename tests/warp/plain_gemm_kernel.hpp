@@ -1,10 +1,10 @@
 // A plain GEMM, D = A * B^T in bf16: the accumulator ring used once per tile, K added up in tensor memory. For tests of
-// the once-per-tile handles; it also takes the roads that the blockwise kernel does not: MMA kind f16, accumulation onto,
-// tcgen05.ld 16x256b, stmatrix.
+// the once-per-tile handles; it also takes the roads that the blockwise kernel does not: MMA kind f16, accumulation
+// onto, tcgen05.ld 16x256b, stmatrix.
 #pragma once
 
-#include "warploom/arch/matrix.hpp"
 #include "warp/seed_examples_kernel.hpp"  // the checks
+#include "warploom/arch/matrix.hpp"
 
 namespace warploom::test {
 
@@ -47,7 +47,8 @@ struct PlainGemm {
   static constexpr OutputPipelineConfig opc{.num_stages = 3, .stage_stride_cols = tile_n, .cta_group = g};
   using Payload = PlainTilePayload<Cluster, tile_m, tile_n>;
   static constexpr int stages = 3;
-  using Input = InputTilePipeline<Payload, stages, filled_by<tma_bytes<Load>>, freed_by<mma_commit<Mma, to_operand_sources>>>;
+  using Input =
+      InputTilePipeline<Payload, stages, filled_by<tma_bytes<Load>>, freed_by<mma_commit<Mma, to_operand_sources>>>;
   using StripTile = SmemTile<bf16, tile_m, strip_columns, Swizzle::b128>;
   using Output = OutputTilePipeline<opc>;
 

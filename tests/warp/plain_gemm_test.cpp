@@ -19,7 +19,9 @@ struct Problem {
   Problem(int m_, int n_, int k_, Fill fill) : m(m_), n(n_), k(k_) {
     std::mt19937 random(5);
     std::normal_distribution<float> normal;
-    auto next = [&] { return to_bf16(fill == Fill::integer ? static_cast<float>(random() % 7) - 3.0f : normal(random)); };
+    auto next = [&] {
+      return to_bf16(fill == Fill::integer ? static_cast<float>(random() % 7) - 3.0f : normal(random));
+    };
     auto size = [](int rows, int columns) { return static_cast<size_t>(rows) * static_cast<size_t>(columns); };
     a.resize(size(m, k));
     b.resize(size(n, k));
@@ -32,7 +34,8 @@ struct Problem {
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
         double sum = 0;
-        for (int q = 0; q < k; ++q) sum += static_cast<double>(fa[size(i, k) + static_cast<size_t>(q)]) * fb[size(j, k) + static_cast<size_t>(q)];
+        for (int q = 0; q < k; ++q)
+          sum += static_cast<double>(fa[size(i, k) + static_cast<size_t>(q)]) * fb[size(j, k) + static_cast<size_t>(q)];
         answer.push_back(sum);
       }
   }

@@ -19,7 +19,14 @@ inline void check(bool holds, int line) noexcept {
 
 enum class MmaUse { per_k_stage, per_k_stages, per_k_produce, linear, acquire_release, literal_seed_commit };
 enum class EpilogueUse {
-  per_k_stage, per_k_stages, per_k_epilogue, k_context, per_k_consume, linear, acquire_release, get_pipeline
+  per_k_stage,
+  per_k_stages,
+  per_k_epilogue,
+  k_context,
+  per_k_consume,
+  linear,
+  acquire_release,
+  get_pipeline
 };
 enum class ResidualUse { scoped, linear, by_hand, explicit_arrive, linear_arrive };
 
@@ -39,11 +46,11 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
   using Base = BlockwiseFP8<Cluster_>;
   using Cluster = Cluster_;
   using Params = SeedExamplesParams;
+  using Base::input, Base::residual, Base::writer, Base::params, Base::opc, Base::tile_m, Base::tile_n,
+      Base::strip_columns;
   using typename Base::Input;
   using typename Base::Residual;
   using typename Base::Storage;
-  using Base::input, Base::residual, Base::writer, Base::params, Base::opc, Base::tile_m, Base::tile_n,
-      Base::strip_columns;
   using Output = OutputTilePipeline<opc>;
   static constexpr int g = Cluster::cta_group;
 
@@ -327,7 +334,9 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
     umma_tile<g>(accumulator, in.a(), in.b(), Accumulate::fresh);
   }
 
-  float a_scale(uint32_t stage) noexcept { return arch::load_shared(input.a_scales(stage).data + arch::thread_index()); }
+  float a_scale(uint32_t stage) noexcept {
+    return arch::load_shared(input.a_scales(stage).data + arch::thread_index());
+  }
   /// The scale of this thread's row and of these columns; the slot is free again and the input ring has advanced.
   float take_scale(int n, int k) noexcept {
     input.wait_scales();
@@ -346,8 +355,7 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
         arch::Fragment<uint32_t, 32> part;
         arch::tmem_load_32x32b(part, accumulator.lane(32 * arch::warp_index()).column(static_cast<uint32_t>(column)));
         arch::tmem_wait_load();
-        for (int i = 0; i < 32; ++i)
-          values[column + i] = arch::fma(arch::as_float(part[i]), scale, values[column + i]);
+        for (int i = 0; i < 32; ++i) values[column + i] = arch::fma(arch::as_float(part[i]), scale, values[column + i]);
       }
     }
     float operator[](int column) const noexcept { return values[column]; }

@@ -1,4 +1,5 @@
-// Every usage example of the original's pages runs inside a GEMM, on every policy of the loom, and gives the right bits.
+// Every usage example of the original's pages runs inside a GEMM, on every policy of the loom, and gives the right
+// bits.
 #include <gtest/gtest.h>
 
 #include "warp/blockwise_launch.hpp"
@@ -23,16 +24,19 @@ loom::Outcome launch(const BlockwiseFP8Problem& problem, const Uses& uses, const
 using OneSm = ClusterShape<1, 1, 1>;
 using TwoSm = ClusterShape<2, 2, 1>;
 
-/// Several tiles per CTA, and K long enough for every slot of the input ring to be used three times.
+/// Several tiles per CTA. `deep`: K is long enough for every slot of the input ring to be used three times; `shallow`:
+/// one K block, so that the next tile's residual is asked for before it can be there.
+enum class Depth { deep, shallow };
+
 template <class Kernel>
-Reference& reference_for(Fill fill) {
-  return reference(256, Kernel::Cluster::size == 1 ? 256 : 384, 128 * (2 * Kernel::stages + 1), fill);
+Reference& integers(Depth depth = Depth::deep) {
+  const int k = depth == Depth::deep ? 128 * (2 * Kernel::stages + 1) : 128;
+  return reference(256, Kernel::Cluster::size == 1 ? 256 : 384, k, Fill::integer);
 }
 
 template <class Kernel>
-void run(const Uses& uses, Fill fill, const loom::Schedule& schedule) {
+void run(const Uses& uses, Reference& r, const loom::Schedule& schedule) {
   SCOPED_TRACE(schedule.text());
-  Reference& r = reference_for<Kernel>(fill);
   const loom::Outcome outcome = launch<Kernel>(r.problem(), uses, on(schedule));
   ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
   ASSERT_EQ(failed_line, 0) << "a check in seed_examples_kernel.hpp";
@@ -41,8 +45,11 @@ void run(const Uses& uses, Fill fill, const loom::Schedule& schedule) {
 
 template <class Kernel>
 void run_on_every_schedule(const Uses& uses) {
-  for (const loom::Schedule& schedule : schedules()) run<Kernel>(uses, Fill::integer, schedule);
-  run<Kernel>(uses, Fill::normal, {loom::Policy::random, 4});
+  for (const Depth depth : {Depth::deep, Depth::shallow})
+    for (const loom::Schedule& schedule : schedules()) run<Kernel>(uses, integers<Kernel>(depth), schedule);
+  Reference& normal = reference(256, 256, 3 * 128, Fill::normal);
+  for (const loom::Schedule& schedule : {loom::Schedule{loom::Policy::eager}, loom::Schedule{loom::Policy::random, 4}})
+    run<Kernel>(uses, normal, schedule);
 }
 
 struct Case {
@@ -63,7 +70,8 @@ constexpr Case cases[] = {
 };
 
 class SeedExamplesTest : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(, SeedExamplesTest, testing::ValuesIn(cases), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(, SeedExamplesTest, testing::ValuesIn(cases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(SeedExamplesTest, OneSm) { run_on_every_schedule<SeedExamples<OneSm>>(GetParam().uses); }
 TEST_P(SeedExamplesTest, TwoSm) { run_on_every_schedule<SeedExamples<TwoSm>>(GetParam().uses); }
@@ -75,7 +83,7 @@ TEST(SeedExamples, LaneGuardedConsumption) { run_on_every_schedule<SeedExamples<
 // the barrier counts one. The accumulator ring runs ahead of its consumers, and the loom says where.
 TEST(SeedExamples, TheLinearExampleToTheLetterCommitsTwice) {
   using Kernel = SeedExamples<OneSm>;
-  Reference& r = reference_for<Kernel>(Fill::integer);
+  Reference& r = integers<Kernel>();
   const loom::Outcome outcome = launch<Kernel>(r.problem(), {.mma = MmaUse::literal_seed_commit}, {});
   ASSERT_FALSE(outcome.ok());
   const std::string& code = outcome.report.findings[0].code;
@@ -178,7 +186,7 @@ struct ByHand : SeedExamples<Cluster> {
 template <class Cluster>
 void run_by_hand() {
   using Kernel = ByHand<Cluster>;
-  Reference& r = reference_for<Kernel>(Fill::integer);
+  Reference& r = integers<Kernel>();
   for (const loom::Schedule& schedule : schedules()) {
     SCOPED_TRACE(schedule.text());
     failed_line = 0;

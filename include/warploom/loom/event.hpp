@@ -34,8 +34,8 @@ struct Event {
 };
 
 struct EventLog {
-  std::vector<Event> events;  ///< in cluster order, then in the order they happened
-  std::vector<std::string> names;
+  std::vector<Event> events = {};  ///< in cluster order, then in the order they happened
+  std::vector<std::string> names = {};
 };
 
 struct TimelineOptions {

@@ -48,9 +48,9 @@ struct TensorRef {
 
 /// A barrier operation of the kernel, as the mutation seam sees it: the operation and its place in the source.
 struct Site {
-  std::string operation;  ///< "mbarrier.arrive", "tcgen05.commit", ...
-  std::string object;     ///< the ring side it touches first, "input.empty"
-  Location at;
+  std::string operation = {};  ///< "mbarrier.arrive", "tcgen05.commit", ...
+  std::string object = {};     ///< the ring side it touches first, "input.empty"
+  Location at = {};
   uint64_t executions = 0;
 
   /// Names the site in a Mutation: "operation@object@user file:line@library file:line".
@@ -67,34 +67,34 @@ std::vector<Alteration> alterations_of(std::string_view operation);
 
 /// Alters one barrier operation of the running kernel: every execution of the site, or only the `only`-th (from 0).
 struct Mutation {
-  std::string site;  ///< Site::key()
+  std::string site = {};  ///< Site::key()
   Alteration alteration = Alteration::drop;
   int64_t only = -1;
 };
 
 struct Options {
-  Schedule schedule;
+  Schedule schedule = {};
   unsigned workers = 0;                  ///< 0: one per core
   uint64_t step_limit = 200'000'000;     ///< scheduler steps per cluster before the run counts as endless
   double seconds_limit = 30.0;           ///< for code that makes no loom call
   bool record_events = false;
   bool record_sites = false;             ///< fill Outcome::sites
-  std::optional<Mutation> mutation;
-  std::function<void(uint32_t done, uint32_t total)> progress;  ///< after each cluster, from any worker
+  std::optional<Mutation> mutation = {};
+  std::function<void(uint32_t done, uint32_t total)> progress = {};  ///< after each cluster, from any worker
 };
 
 struct LaunchConfig {
   const char* kernel = "kernel";
-  Dim3 grid;
-  Dim3 cluster;
+  Dim3 grid = {};
+  Dim3 cluster = {};
   uint32_t threads = 32;
   size_t shared_bytes = 0;
 };
 
 struct Outcome {
-  Report report;
-  EventLog events;
-  std::vector<Site> sites;
+  Report report = {};
+  EventLog events = {};
+  std::vector<Site> sites = {};
   uint64_t steps = 0;
   uint64_t nominal_cycles = 0;  ///< of the longest cluster
 

@@ -10,15 +10,15 @@
 namespace warploom::loom {
 
 struct SourceLine {
-  std::string file;  ///< as short as it stays readable: the path below the source tree
+  std::string file = {};  ///< as short as it stays readable: the path below the source tree
   uint32_t line = 0;
-  std::string function;
+  std::string function = {};
 };
 
 /// Where an operation was issued: the innermost frame outside the library, and the library frame that issued it.
 struct Location {
-  SourceLine user;
-  SourceLine library;
+  SourceLine user = {};
+  SourceLine library = {};
 };
 
 /// Threads that do the same thing, collapsed: warps of one CTA in one role.
@@ -27,7 +27,7 @@ struct Agents {
   uint32_t first_warp = 0;
   uint32_t last_warp = 0;
   uint32_t lanes = 0xffffffffu;
-  std::string role;  ///< "" when the kernel named none
+  std::string role = {};  ///< "" when the kernel named none
 };
 
 enum class SignalKind : uint8_t { arrive, expect_tx, arrive_expect_tx, complete_tx, commit, arrive_drop };
@@ -36,8 +36,8 @@ const char* to_string(SignalKind kind);
 /// Signals of one kind from one place to one barrier in one phase, added up.
 struct Contribution {
   SignalKind kind = SignalKind::arrive;
-  Agents agents;
-  Location at;
+  Agents agents = {};
+  Location at = {};
   uint32_t times = 0;
   uint32_t arrivals = 0;
   int64_t bytes = 0;
@@ -48,37 +48,37 @@ const char* to_string(WaitKind kind);
 
 struct Waiter {
   WaitKind kind = WaitKind::mbarrier;
-  std::vector<Agents> agents;
-  Location at;
-  std::string object;        ///< "input.full[2]", "named barrier 1 (tmem hand-off)", "tcgen05.alloc"
-  std::string owner;         ///< for mbarriers, the CTA that holds it: "cta 0"
+  std::vector<Agents> agents = {};
+  Location at = {};
+  std::string object = {};        ///< "input.full[2]", "named barrier 1 (tmem hand-off)", "tcgen05.alloc"
+  std::string owner = {};         ///< for mbarriers, the CTA that holds it: "cta 0"
   uint64_t phase = 0;        ///< the phase waited for, counted from 0
   uint64_t current = 0;      ///< the phase the object is in
   uint32_t arrived = 0;
   uint32_t expected = 0;
   int64_t bytes_armed = 0;
   int64_t bytes_landed = 0;
-  std::string signalled_by;                 ///< in words, from the ring's policies
-  std::vector<Contribution> contributions;  ///< to the current phase
-  std::vector<Contribution> previous;       ///< to the phase before: who brought it then
-  std::vector<std::string> causes;          ///< what is missing and who should have brought it
+  std::string signalled_by = {};                 ///< in words, from the ring's policies
+  std::vector<Contribution> contributions = {};  ///< to the current phase
+  std::vector<Contribution> previous = {};       ///< to the phase before: who brought it then
+  std::vector<std::string> causes = {};          ///< what is missing and who should have brought it
 };
 
 struct Finding {
-  std::string code;     ///< "DEADLOCK", "ARRIVE-OVERFLOW", "PHASE", ... (docs/reports.md)
-  std::string message;  ///< one sentence
-  Agents agent;
-  Location at;
-  std::vector<std::string> notes;
+  std::string code = {};     ///< "DEADLOCK", "ARRIVE-OVERFLOW", "PHASE", ... (docs/reports.md)
+  std::string message = {};  ///< one sentence
+  Agents agent = {};
+  Location at = {};
+  std::vector<std::string> notes = {};
 };
 
 struct Report {
-  std::string kernel;
+  std::string kernel = {};
   uint32_t cluster = 0;  ///< the cluster all of this is about: the first that failed
-  std::vector<Finding> findings;
-  std::vector<Waiter> waiting;  ///< filled when the first finding is DEADLOCK or a limit
-  std::string schedule;         ///< replays the run
-  std::string mutation;         ///< the alteration in force, "" for the kernel as written
+  std::vector<Finding> findings = {};
+  std::vector<Waiter> waiting = {};  ///< filled when the first finding is DEADLOCK or a limit
+  std::string schedule = {};         ///< replays the run
+  std::string mutation = {};         ///< the alteration in force, "" for the kernel as written
 
   bool clean() const { return findings.empty(); }
 };

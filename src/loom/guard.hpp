@@ -1,0 +1,68 @@
+// Two ways in which a thread can fail without ever calling the loom: it overruns its stack, or it loops for ever. Signal
+// handlers turn both into findings: they note what happened and leave the fiber for the scheduler, for good.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <thread>
+
+namespace warploom::loom {
+
+/// What a handler leaves for the scheduler to report.
+struct Interruption {
+  enum class Kind : uint8_t { none, stack_overrun, endless_loop };
+  Kind kind = Kind::none;
+  const void* pc = nullptr;  ///< where the thread was
+};
+
+/// One worker's sign of life.
+struct Heartbeat {
+  std::atomic<uint64_t> beats{0};
+  std::atomic<bool> in_kernel{false};  ///< a fiber is running
+};
+
+/// Makes this worker thread ready for the handlers: an alternate signal stack, as a fiber's own may be full.
+class WorkerGuard {
+ public:
+  WorkerGuard();
+  ~WorkerGuard();
+  WorkerGuard(const WorkerGuard&) = delete;
+  WorkerGuard& operator=(const WorkerGuard&) = delete;
+
+ private:
+  void* stack_ = nullptr;
+};
+
+/// Interrupts workers whose fiber has made no loom call for `limit` seconds.
+class Watchdog {
+ public:
+  explicit Watchdog(double limit_seconds);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// Called by a worker, for itself.
+  Heartbeat& enroll();
+
+ private:
+  struct Worker {
+    pthread_t thread{};
+    Heartbeat heartbeat;
+    uint64_t last = 0;
+    std::chrono::steady_clock::time_point since;
+  };
+  void watch();
+
+  std::chrono::duration<double> limit_;
+  std::mutex mutex_;
+  std::condition_variable stop_signal_;
+  bool stop_ = false;
+  std::list<Worker> workers_;
+  std::thread thread_;
+};
+
+}  // namespace warploom::loom
