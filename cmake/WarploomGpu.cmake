@@ -3,6 +3,7 @@
 #   src/kernels/gpu/*_sm90.cu    compiled for sm_90a
 #   src/kernels/gpu/*_sm100.cu   compiled for sm_100a
 #   src/kernels/gpu/*.cu         all others: for both
+#   examples/gpu/*.cu            compiled for sm_90a, as objects only: tools/gpu_check.sh builds and runs the programs
 #
 # A register that spills to local memory fails the build (ptxas warns, warnings are errors); so does a wgmma that ptxas
 # serialises, which it only mentions (cmake/nvcc_strict.sh).
@@ -37,11 +38,12 @@ add_library(warploom::gpu ALIAS warploom_gpu)
 target_include_directories(warploom_gpu
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+set(gpu_options
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;--fmad=false;--expt-relaxed-constexpr;-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
 set_target_properties(warploom_gpu PROPERTIES
   POSITION_INDEPENDENT_CODE ON
   CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
-target_compile_options(warploom_gpu PRIVATE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;--fmad=false;--expt-relaxed-constexpr;-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+target_compile_options(warploom_gpu PRIVATE ${gpu_options})
 
 set(sm90 -gencode=arch=compute_90a,code=sm_90a)
 set(sm100 -gencode=arch=compute_100a,code=sm_100a)
@@ -55,3 +57,10 @@ foreach(source IN LISTS gpu_sources)
   endif()
   set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS ${targets})
 endforeach()
+
+file(GLOB gpu_example_sources CONFIGURE_DEPENDS examples/gpu/*.cu)
+add_library(warploom_gpu_examples OBJECT ${gpu_example_sources})
+target_include_directories(warploom_gpu_examples PRIVATE include "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+set_target_properties(warploom_gpu_examples PROPERTIES
+  CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+target_compile_options(warploom_gpu_examples PRIVATE ${gpu_options} ${sm90})

@@ -57,7 +57,7 @@ WARPLOOM_FN void dump(const uint32_t (&words)[count], uint32_t* out) noexcept {
 
 struct IdentityProbe : Probe<96> {
   static constexpr char name[] = "identity";
-  static constexpr uint32_t words = 28;
+  static constexpr uint32_t words = 26;
   struct Params {
     uint32_t* out;
   };
@@ -102,9 +102,7 @@ struct IdentityProbe : Probe<96> {
     if (lane == 19) alone = arch::warp_index() + 100 * (arch::elect_one(1u << 19) ? 1 : 0);
     out.put(alone);
     arch::syncwarp(0xffffffffu);
-    out.put(lane);
-    out.put(0x600d600d);
-    out.put(params.out != nullptr ? 1 : 0);
+    out.put(arch::warp_index());
   }
 };
 
@@ -190,8 +188,10 @@ struct StoreMatrixProbe : Probe<64> {
     uint32_t registers[tiles];
     WARPLOOM_UNROLL
     for (uint32_t tile = 0; tile < tiles; ++tile)
-      registers[tile] = half(arch::block_index().x, area, tile, lane, 0) | half(arch::block_index().x, area, tile, lane, 1) << 16;
-    arch::store_matrix<tiles, transposed>(address(&storage.areas[area * area_words + 4 * row_of(lane, tiles)]), registers);
+      registers[tile] =
+          half(arch::block_index().x, area, tile, lane, 0) | half(arch::block_index().x, area, tile, lane, 1) << 16;
+    arch::store_matrix<tiles, transposed>(address(&storage.areas[area * area_words + 4 * row_of(lane, tiles)]),
+                                          registers);
   }
 };
 
@@ -254,7 +254,7 @@ struct BarrierScriptProbe : Probe<128> {
 
   /// A signal of the shared::cluster form need not have arrived when the next instruction looks: look a few times.
   static WARPLOOM_FN bool moves_on(arch::SharedAddress barrier, uint32_t phases) noexcept {
-    for (int look = 0; look < 8; ++look)
+    for (int look = 0; look < 64; ++look)
       if (arch::mbarrier_test(barrier, phases)) return true;
     return false;
   }
@@ -270,11 +270,11 @@ struct BarrierGroupProbe : Probe<128> {
   };
   struct Storage {
     uint32_t mail[threads];
-    arch::Mbarrier written, read;       // every thread of this CTA
-    arch::Mbarrier everyone;            // every thread of the cluster, each from afar
-    arch::Mbarrier bytes;               // one lane of every CTA: announces, completes and arrives
-    arch::Mbarrier leaving;             // one lane of every CTA; one more leaves each round
-    arch::Mbarrier wide;                // the same with cluster scope
+    arch::Mbarrier written, read;  // every thread of this CTA
+    arch::Mbarrier everyone;       // every thread of the cluster, each from afar
+    arch::Mbarrier bytes;          // one lane of every CTA: announces, completes and arrives
+    arch::Mbarrier leaving;        // one lane of every CTA; one more leaves each round
+    arch::Mbarrier wide;           // the same with cluster scope
   };
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
@@ -595,7 +595,8 @@ struct AccessProbe : Probe<64> {
   static WARPLOOM_FN void mirror(const Params& params, uint32_t& offset) noexcept {
     T* const shared = reinterpret_cast<T*>(arch::shared<Storage>().bytes_ + offset);
     const uint32_t thread = arch::thread_index();
-    arch::store_shared(shared + (threads - 1 - thread), arch::load_global(reinterpret_cast<const T*>(params.in + offset) + thread));
+    arch::store_shared(shared + (threads - 1 - thread),
+                       arch::load_global(reinterpret_cast<const T*>(params.in + offset) + thread));
     arch::syncthreads();
     arch::store_global(reinterpret_cast<T*>(params.out + offset) + thread, arch::load_shared(shared + thread));
     offset += threads * sizeof(T);

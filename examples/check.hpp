@@ -3,12 +3,12 @@
 // holds the loom's, and a GPU must print the same.
 #pragma once
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "warploom/arch/config.hpp"
@@ -90,16 +90,17 @@ inline std::string hash_text(uint64_t hash) {
 }
 
 inline void print(const Verdict& verdict) {
-  std::printf("%-22s %s %s%s\n", verdict.name.c_str(), hash_text(verdict.hash).c_str(), verdict.ok() ? "ok" : "FAILED: ",
-              verdict.trouble.c_str());
+  std::printf("%-22s %s %s%s\n", verdict.name.c_str(), hash_text(verdict.hash).c_str(),
+              verdict.ok() ? "ok" : "FAILED: ", verdict.trouble.c_str());
   std::fflush(stdout);
 }
 
-/// Runs every case; the program's exit status.
+/// Runs every case, or only those named; the program's exit status.
 template <class Machine>
-int run_all(Machine& machine, const std::vector<Case<Machine>>& cases) {
+int run_all(Machine& machine, const std::vector<Case<Machine>>& cases, const std::vector<std::string>& names = {}) {
   int failed = 0;
   for (const Case<Machine>& experiment : cases) {
+    if (!names.empty() && std::find(names.begin(), names.end(), experiment.name) == names.end()) continue;
     const Verdict verdict = run_case(machine, experiment);
     print(verdict);
     failed += verdict.ok() ? 0 : 1;

@@ -29,7 +29,8 @@ class LoomMachine {
     blocks_.push_back(std::make_unique<Block[]>((bytes + sizeof(Block) - 1) / sizeof(Block)));
     std::byte* block = blocks_.back()[0].bytes;
     std::memcpy(block, contents.data(), bytes);
-    tensors_.push_back({block, bytes, writable ? loom::Access::write : loom::Access::read, writable ? "output" : "input"});
+    tensors_.push_back(
+        {block, bytes, writable ? loom::Access::write : loom::Access::read, writable ? "output" : "input"});
     return reinterpret_cast<T*>(block);
   }
   template <class T>

@@ -2,8 +2,8 @@
 // examples/gpu/residual_add.cu does the same on the chip; the hashes must agree (tools/gpu_check.sh compares them).
 //
 //   residual_add [schedule]      a schedule as in reports: eager (default), lazy, adversarial, random:7
-#include "residual_add_cases.hpp"
 #include "loom_machine.hpp"
+#include "residual_add_cases.hpp"
 
 int main(int argc, char** argv) {
   using namespace warploom::examples;

@@ -5,10 +5,9 @@
 #include <cmath>
 
 // Before the pipeline headers: nvcc takes its warploom::detail for theirs otherwise.
-#include "warploom/types/convert.hpp"
-
 #include "check.hpp"
 #include "residual_add_kernel.hpp"
+#include "warploom/types/convert.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 
@@ -24,10 +23,13 @@ struct ResidualAddCheck {
   struct Matrix {
     int rows, columns, stride;
     std::vector<bf16> data;
-    Matrix(int rows_, int columns_, int padding) : rows(rows_), columns(columns_), stride((columns_ + 7) / 8 * 8 + padding) {
+    Matrix(int rows_, int columns_, int padding)
+        : rows(rows_), columns(columns_), stride((columns_ + 7) / 8 * 8 + padding) {
       data.assign(static_cast<size_t>(rows) * static_cast<size_t>(stride), bf16{0xa5a5});
     }
-    bf16& at(int row, int column) { return data[static_cast<size_t>(row) * static_cast<size_t>(stride) + static_cast<size_t>(column)]; }
+    bf16& at(int row, int column) {
+      return data[static_cast<size_t>(row) * static_cast<size_t>(stride) + static_cast<size_t>(column)];
+    }
   };
 
   static TensorMap map_of(Machine& machine, const Matrix& matrix, const bf16* data, int box_rows) {

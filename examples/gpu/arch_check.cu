@@ -2,7 +2,7 @@
 #include "../arch_check_cases.hpp"
 #include "gpu_machine.cuh"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace warploom::examples;
-  return gpu_main(arch_check_cases<GpuMachine>());
+  return gpu_main(arch_check_cases<GpuMachine>(), argc, argv);
 }

@@ -74,12 +74,11 @@ class GpuMachine {
     TensorMap map{};
     if (!trouble_.empty()) return map;
     CUtensorMap encoded{};  // the driver's type asks for more alignment than the hardware
-    const CUresult result =
-        encode_(&encoded, static_cast<CUtensorMapDataType>(args.type), args.rank,
-                const_cast<void*>(args.address), args.dims.data(), args.strides.data(), args.box.data(),
-                args.element_strides.data(), static_cast<CUtensorMapInterleave>(args.interleave),
-                static_cast<CUtensorMapSwizzle>(args.swizzle), static_cast<CUtensorMapL2promotion>(args.l2_promotion),
-                static_cast<CUtensorMapFloatOOBfill>(args.fill));
+    const CUresult result = encode_(
+        &encoded, static_cast<CUtensorMapDataType>(args.type), args.rank, const_cast<void*>(args.address),
+        args.dims.data(), args.strides.data(), args.box.data(), args.element_strides.data(),
+        static_cast<CUtensorMapInterleave>(args.interleave), static_cast<CUtensorMapSwizzle>(args.swizzle),
+        static_cast<CUtensorMapL2promotion>(args.l2_promotion), static_cast<CUtensorMapFloatOOBfill>(args.fill));
     if (result != CUDA_SUCCESS) fail("cuTensorMapEncodeTiled: error " + std::to_string(result));
     std::memcpy(&map, &encoded, sizeof(map));
     return map;
@@ -121,15 +120,15 @@ class GpuMachine {
   std::string trouble_;
 };
 
-/// `main` of a GPU program: the exit status is 0 when every case agrees, 1 when one does not, 2 where it cannot run.
-template <class Cases>
-int gpu_main(const Cases& cases) {
+/// `main` of a GPU program; arguments name the cases to run. The exit status is 0 when every case agrees, 1 when one
+/// does not, 2 where it cannot run.
+inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv) {
   if (const std::string missing = GpuMachine::missing(); !missing.empty()) {
     std::fprintf(stderr, "%s\n", missing.c_str());
     return 2;
   }
   GpuMachine machine;
-  return run_all(machine, cases);
+  return run_all(machine, cases, {argv + 1, argv + argc});
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::examples

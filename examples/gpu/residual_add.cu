@@ -2,7 +2,7 @@
 #include "../residual_add_cases.hpp"
 #include "gpu_machine.cuh"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace warploom::examples;
-  return gpu_main(residual_add_cases<GpuMachine>());
+  return gpu_main(residual_add_cases<GpuMachine>(), argc, argv);
 }

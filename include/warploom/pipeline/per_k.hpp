@@ -71,6 +71,8 @@ class [[nodiscard]] EpilogueKContext {
   using OutputStageType = OutputStage<opc>;
   static constexpr int cta_group = opc.cta_group;
   static constexpr int num_output_stages = opc.num_stages;
+  static constexpr int num_input_stages = Input::num_stages;
+  using CombinedStageType = EpilogueKContext;  ///< what entering gives: here the context is the stage
   static constexpr int columns_per_load = 32;
 
   /// Both rings, as a range of K blocks hands them on.

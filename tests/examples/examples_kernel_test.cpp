@@ -1,0 +1,62 @@
+// The examples that have a GPU twin: their kernels on the loom under every kind of schedule, and the hashes that a GPU
+// must reproduce. WARPLOOM_UPDATE_HASHES=1 writes examples/gpu/expected_hashes.txt anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "../../examples/arch_check_cases.hpp"
+#include "../../examples/loom_machine.hpp"
+#include "../../examples/residual_add_cases.hpp"
+
+namespace warploom::examples {
+namespace {
+
+struct Program {
+  const char* name;
+  std::vector<Case<LoomMachine>> cases;
+};
+
+std::vector<Program> programs() {
+  return {{"arch_check", arch_check_cases<LoomMachine>()}, {"residual_add", residual_add_cases<LoomMachine>()}};
+}
+
+std::string hashes_file() { return std::string(WARPLOOM_TEST_DATA) + "/../../examples/gpu/expected_hashes.txt"; }
+
+class Examples : public testing::TestWithParam<const char*> {};
+
+TEST_P(Examples, GiveTheSameWordsUnderThisSchedule) {
+  const Result<loom::Schedule> schedule = loom::Schedule::parse(GetParam());
+  ASSERT_TRUE(schedule);
+  std::ostringstream hashes;
+  hashes
+      << "# What every case of examples/gpu must print, as the loom computed it: program, case, 64-bit FNV-1a of the\n"
+         "# output. Written by tests/examples with WARPLOOM_UPDATE_HASHES=1.\n";
+  for (const Program& program : programs())
+    for (const Case<LoomMachine>& experiment : program.cases) {
+      LoomMachine machine(*schedule);
+      const Verdict verdict = run_case(machine, experiment);
+      EXPECT_TRUE(verdict.ok()) << program.name << " " << verdict.name << ": " << verdict.trouble;
+      hashes << program.name << " " << verdict.name << " " << hash_text(verdict.hash) << "\n";
+    }
+  if (std::getenv("WARPLOOM_UPDATE_HASHES") != nullptr && !HasFailure()) std::ofstream(hashes_file()) << hashes.str();
+  std::ifstream file(hashes_file());
+  std::ostringstream kept;
+  kept << file.rdbuf();
+  EXPECT_EQ(kept.str(), hashes.str()) << "examples/gpu/expected_hashes.txt is out of date: run this test with "
+                                         "WARPLOOM_UPDATE_HASHES=1, then ./dev gpu check on a Hopper GPU";
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, Examples,
+                         testing::Values("eager", "lazy", "adversarial", "random:1", "random:2", "random:3:skew=0",
+                                         "random:4:skew=1", "lazy:5", "adversarial:6"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace warploom::examples

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Do a Hopper GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
+# hash of every case with the loom's (examples/gpu/expected_hashes.txt), and runs each program once under the memcheck,
+# racecheck and synccheck tools of compute-sanitizer. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0.
+#
+#   tools/gpu_check.sh [--no-sanitizer]
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+folder=build/gpu-check
+expected=examples/gpu/expected_hashes.txt
+programs=(arch_check residual_add)
+tools=(memcheck racecheck synccheck)
+case ${1:-} in
+  '') ;;
+  --no-sanitizer) tools=() ;;
+  *)
+    echo "usage: tools/gpu_check.sh [--no-sanitizer]" >&2
+    exit 2
+    ;;
+esac
+
+summary=()
+failed=0
+note() { summary+=("$(printf '%-12s %-13s %s' "$1" "$2" "$3")"); }
+bad() {
+  note "$@"
+  failed=1
+}
+finish() {
+  printf '\n%s\n' "---- summary"
+  printf '%s\n' "${summary[@]}"
+  if ((failed)); then echo "FAILED"; else echo "ok: the GPU and the loom agree"; fi
+  exit "$failed"
+}
+
+command -v nvcc >/dev/null || PATH="$PATH:/usr/local/cuda/bin"
+if ! command -v nvcc >/dev/null; then
+  echo "gpu_check: nvcc is not on PATH; the CUDA toolkit, 13.0 or newer, is needed" >&2
+  exit 2
+fi
+
+# ---- build: a warning, and a spilled register is one, is an error
+
+mkdir -p "$folder"
+flags=(-gencode arch=compute_90a,code=sm_90a -std=c++20 -O3 -lineinfo --fmad=false -Werror all-warnings
+  -Xptxas=-v,--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude)
+declare -A building
+for program in "${programs[@]}"; do
+  nvcc "${flags[@]}" "examples/gpu/$program.cu" -o "$folder/$program" >"$folder/$program.build.txt" 2>&1 &
+  building[$program]=$!
+done
+for program in "${programs[@]}"; do
+  if wait "${building[$program]}"; then
+    note build "$program" "sm_90a, $(grep -o 'Used [0-9]* registers' "$folder/$program.build.txt" | sort -k2 -n | tail -n 1 | tr U u) at most"
+  else
+    cat "$folder/$program.build.txt"
+    bad build "$program" "does not compile"
+  fi
+done
+((failed)) && finish
+
+# ---- run, and compare with the loom
+
+for program in "${programs[@]}"; do
+  log=$folder/$program.txt
+  timeout 60 "$folder/$program" >"$log" 2>&1
+  status=$?
+  sed "s/^/$program: /" "$log"
+  cases=$(grep -cE '^[^ ]+ +[0-9a-f]{16} ' "$log")
+  case $status in
+    0) note run "$program" "$cases cases agree with plain C++" ;;
+    124) bad run "$program" "hangs after $cases cases" ;;
+    *) bad run "$program" "exit status $status" ;;
+  esac
+
+  same=0
+  total=0
+  while read -r _ name hash; do
+    total=$((total + 1))
+    found=$(awk -v name="$name" '$1 == name {print $2}' "$log")
+    if [[ $found == "$hash" ]]; then
+      same=$((same + 1))
+    else
+      echo "$program: $name has hash ${found:-(none)}, on the loom $hash"
+    fi
+  done < <(grep "^$program " "$expected")
+  if ((same == total && total == cases && total > 0)); then
+    note hashes "$program" "$same of $total are the loom's"
+  else
+    bad hashes "$program" "$same of $total are the loom's, $cases cases ran"
+  fi
+done
+
+# ---- once more under each sanitizer
+
+sanitizer=$(command -v compute-sanitizer)
+for tool in "${tools[@]}"; do
+  for program in "${programs[@]}"; do
+    if [[ -z $sanitizer ]]; then
+      note "$tool" "$program" "skipped: no compute-sanitizer on PATH"
+      continue
+    fi
+    log=$folder/$program.$tool.txt
+    began=$SECONDS
+    timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 10 "$folder/$program" >"$log" 2>&1
+    status=$?
+    verdict="$(grep -E 'SUMMARY' "$log" | tail -n 1 | sed 's/^=* *//'), $((SECONDS - began)) s"
+    if ((status == 0)); then
+      note "$tool" "$program" "$verdict"
+    else
+      echo "---- $program under $tool, exit status $status (whole text: $log)"
+      grep -E '^=+|FAILED' "$log" | head -n 40
+      bad "$tool" "$program" "exit status $status: $verdict"
+    fi
+  done
+done
+finish
