@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "check.hpp"
-#include "loom/units/tma.hpp"
+#include "warploom/loom/tensor_map.hpp"
 #include "warploom/loom/launch.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
@@ -52,7 +52,9 @@ class LoomMachine {
                                     .cluster = shape.cluster,
                                     .threads = shape.threads,
                                     .shared_bytes = sizeof(typename Kernel::Storage)};
-    const loom::Outcome outcome = loom::launch(config, &entry<Kernel>, &params, tensors_, options_);
+    loom::Options options = options_;
+    if (options.schedule.skew >= static_cast<int>(shape.cluster.count())) options.schedule.skew = -1;  // no such CTA
+    const loom::Outcome outcome = loom::launch(config, &entry<Kernel>, &params, tensors_, options);
     if (!outcome.ok()) fail(to_text(outcome.report));
   }
 

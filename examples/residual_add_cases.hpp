@@ -2,12 +2,11 @@
 // beta * D: on a GPU the second launch may begin while the first one ends, and must wait for it.
 #pragma once
 
+#include <bit>
 #include <cmath>
 
-// Before the pipeline headers: nvcc takes its warploom::detail for theirs otherwise.
 #include "check.hpp"
 #include "residual_add_kernel.hpp"
-#include "warploom/types/convert.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 
@@ -43,10 +42,17 @@ struct ResidualAddCheck {
     return machine.encode(args);
   }
 
+  static float widen(bf16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
+  /// To nearest, ties to even; every NaN becomes 0x7fff.
+  static bf16 narrow(float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value), down = bits >> 16, rest = bits & 0xffff;
+    if (std::isnan(value)) return {0x7fff};
+    return {static_cast<uint16_t>(down + (rest > 0x8000 || (rest == 0x8000 && down % 2 == 1) ? 1 : 0))};
+  }
   static bf16 add(float alpha, bf16 x, float beta, bf16 c) {
-    float sum = std::fma(alpha, to_float(x), 0.0f);
-    if (beta != 0.0f) sum = std::fma(beta, to_float(c), sum);
-    return to_bf16(sum);
+    float sum = std::fma(alpha, widen(x), 0.0f);
+    if (beta != 0.0f) sum = std::fma(beta, widen(c), sum);
+    return narrow(sum);
   }
 
   static void run(Machine& machine, Comparison& words, const Problem& p) {

@@ -64,11 +64,15 @@ done
 
 for program in "${programs[@]}"; do
   log=$folder/$program.txt
-  timeout 60 "$folder/$program" >"$log" 2>&1
+  timeout -k 5 60 "$folder/$program" >"$log" 2>&1
   status=$?
   sed "s/^/$program: /" "$log"
   cases=$(grep -cE '^[^ ]+ +[0-9a-f]{16} ' "$log")
   case $status in
+    2)
+      bad run "$program" "cannot run here"
+      finish
+      ;;
     0) note run "$program" "$cases cases agree with plain C++" ;;
     124) bad run "$program" "hangs after $cases cases" ;;
     *) bad run "$program" "exit status $status" ;;
@@ -103,7 +107,7 @@ for tool in "${tools[@]}"; do
     fi
     log=$folder/$program.$tool.txt
     began=$SECONDS
-    timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 10 "$folder/$program" >"$log" 2>&1
+    timeout -k 5 120 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 10 "$folder/$program" >"$log" 2>&1
     status=$?
     verdict="$(grep -E 'SUMMARY' "$log" | tail -n 1 | sed 's/^=* *//'), $((SECONDS - began)) s"
     if ((status == 0)); then

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "kernels/blockwise_fp8_params.hpp"
-#include "loom/units/tma.hpp"
+#include "warploom/loom/tensor_map.hpp"
 
 namespace warploom {
 namespace {

@@ -142,8 +142,8 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
       switch (mode) {
         case Shuffle::index: from = by & 31; break;
         case Shuffle::exclusive_or: from = l ^ (by & 31); break;
-        case Shuffle::up: from = by > l ? l : l - by; break;
-        case Shuffle::down: from = l + by > 31 ? l : l + by; break;
+        case Shuffle::up: from = (by & 31) > l ? l : l - (by & 31); break;
+        case Shuffle::down: from = l + (by & 31) > 31 ? l : l + (by & 31); break;
       }
       if ((mask >> from & 1) == 0)
         to->cluster->fail(thread(), pc, "DIVERGENCE", fmt::format("{} reads lane {}, which is not in mask 0x{:08x}",

@@ -1,5 +1,6 @@
 // Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
 #include <fmt/format.h>
+#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 
@@ -86,7 +87,12 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
 }
 
 Cluster::~Cluster() {
-  for (auto& thread : threads_) memory_.stacks.release(thread->fiber.stack());
+  for (auto& thread : threads_) {
+    const Stack stack = thread->fiber.stack();
+    // A fiber that was abandoned left the red zones of its frames behind.
+    ASAN_UNPOISON_MEMORY_REGION(stack.bottom, stack.bytes);
+    memory_.stacks.release(stack);
+  }
 }
 
 Thread*& Cluster::current() {

@@ -117,8 +117,8 @@ TEST(Deadlock, MoreBytesArmedThanIssued) {
     }
     EXPECT_TRUE(armed && landed);
     const std::string text = to_text(outcome.report);
-    for (const char* word : {"DEADLOCK", "ring.full[1]", "128/192 bytes landed", "1/1 arrived", "deadlock_test.cpp:",
-                             "consumer", "producer", "replay: --schedule "})
+    for (const char* word : {"DEADLOCK", "ring.full[1]", "128/192 bytes landed", "1/1 arrived",
+                             "deadlock_test.cpp:", "consumer", "producer", "replay: --schedule "})
       EXPECT_TRUE(contains(text, word)) << word << "\n" << text;
     EXPECT_TRUE(contains(text, "--schedule " + schedule.text()));
   }
@@ -126,32 +126,38 @@ TEST(Deadlock, MoreBytesArmedThanIssued) {
 
 TEST(Deadlock, TooLittleArmed) {
   Memory memory;
-  const Outcome outcome = run(memory.launch(32), [](const Params& p) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (lane_index() == 0) {
-      mbarrier_arrive_expect_tx(address(s.full[0]), 64);
-      tma_load<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0});
-      mbarrier_wait(address(s.full[0]), 1);
-    }
-    syncwarp();
-  }, memory.params(true));
+  const Outcome outcome = run(
+      memory.launch(32),
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          mbarrier_arrive_expect_tx(address(s.full[0]), 64);
+          tma_load<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0});
+          mbarrier_wait(address(s.full[0]), 1);
+        }
+        syncwarp();
+      },
+      memory.params(true));
   expect_deadlock(outcome);
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "64 bytes landed beyond the 64 armed: too little was armed"));
 }
 
 TEST(Deadlock, NobodyArmed) {
   Memory memory;
-  const Outcome outcome = run(memory.launch(32), [](const Params& p) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (lane_index() == 0) {
-      tma_load<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0});
-      mbarrier_arrive(address(s.full[0]));
-      mbarrier_wait(address(s.full[0]), 1);
-    }
-    syncwarp();
-  }, memory.params(true));
+  const Outcome outcome = run(
+      memory.launch(32),
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          tma_load<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0});
+          mbarrier_arrive(address(s.full[0]));
+          mbarrier_wait(address(s.full[0]), 1);
+        }
+        syncwarp();
+      },
+      memory.params(true));
   expect_deadlock(outcome);
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "nobody armed this phase"));
 }
@@ -202,21 +208,24 @@ TEST(Deadlock, MissingContributorIsNamedFromThePhaseBefore) {
 }
 
 TEST(Deadlock, FirstPhaseIsExplainedByThePolicies) {
-  const Outcome outcome = run({.threads = 64}, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1, RingSide::full);
-    init_barriers(s.empty, 1, RingSide::empty);
-    if (lane_index() == 0 && warp_index() == 0) {
-      name_role<Producer>();
-      mbarrier_wait(address(s.empty[0]), 1);  // starts with the wrong parity (FlashAttention #1317)
-      mbarrier_arrive(address(s.full[0]));
-    } else if (lane_index() == 0) {
-      name_role<Consumer>();
-      mbarrier_wait(address(s.full[0]), 1);
-      mbarrier_arrive(address(s.empty[0]));
-    }
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1, RingSide::full);
+        init_barriers(s.empty, 1, RingSide::empty);
+        if (lane_index() == 0 && warp_index() == 0) {
+          name_role<Producer>();
+          mbarrier_wait(address(s.empty[0]), 1);  // starts with the wrong parity (FlashAttention #1317)
+          mbarrier_arrive(address(s.full[0]));
+        } else if (lane_index() == 0) {
+          name_role<Consumer>();
+          mbarrier_wait(address(s.full[0]), 1);
+          mbarrier_arrive(address(s.empty[0]));
+        }
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
   const Waiter* waiter = waiter_for(outcome, "ring.full[0]");
   ASSERT_NE(waiter, nullptr);
@@ -228,19 +237,22 @@ TEST(Deadlock, FirstPhaseIsExplainedByThePolicies) {
 }
 
 TEST(Deadlock, ContributorHasExited) {
-  const Outcome outcome = run({.threads = 64}, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (warp_index() == 1) {
-      if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
-      return;
-    }
-    if (lane_index() == 0) {
-      mbarrier_wait(address(s.full[0]), 1);
-      mbarrier_wait(address(s.full[0]), 2);
-    }
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (warp_index() == 1) {
+          if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+          return;
+        }
+        if (lane_index() == 0) {
+          mbarrier_wait(address(s.full[0]), 1);
+          mbarrier_wait(address(s.full[0]), 2);
+        }
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "cta 0 warp 1 brought them in phase 0"));
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "has exited"));
@@ -248,44 +260,54 @@ TEST(Deadlock, ContributorHasExited) {
 }
 
 TEST(Deadlock, NoWordsAboutSignallersNobodyNamed) {
-  const Outcome outcome = run({}, [](bool) {
-    auto& s = shared<Storage>();
-    if (lane_index() == 0) {
-      mbarrier_init(address(s.full[0]), 3);
-      mbarrier_arrive(address(s.full[0]));
-      mbarrier_wait(address(s.full[0]), 1);
-    }
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        if (lane_index() == 0) {
+          mbarrier_init(address(s.full[0]), 3);
+          mbarrier_arrive(address(s.full[0]));
+          mbarrier_wait(address(s.full[0]), 1);
+        }
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
   EXPECT_EQ(causes(outcome.report.waiting[0]), "2 of 3 arrivals are missing\n");
   EXPECT_EQ(outcome.report.waiting[0].object, "mbarrier at 0x500");
 }
 
 TEST(Deadlock, WaiterTheBarrierHasPassed) {
-  const Outcome outcome = run({}, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (lane_index() == 0) {
-      mbarrier_arrive(address(s.full[0]));
-      mbarrier_arrive(address(s.full[0]));
-      mbarrier_wait(address(s.full[0]), 1);
-    }
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          mbarrier_arrive(address(s.full[0]));
+          mbarrier_arrive(address(s.full[0]));
+          mbarrier_wait(address(s.full[0]), 1);
+        }
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
-  EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "phase 0 is complete, but the barrier has moved on to phase 2"));
+  EXPECT_TRUE(
+      contains(causes(outcome.report.waiting[0]), "phase 0 is complete, but the barrier has moved on to phase 2"));
 }
 
 TEST(Deadlock, NamedBarrier) {
   static Line line;
   for (const Schedule& schedule : schedules()) {
     SCOPED_TRACE(schedule.text());
-    const Outcome outcome = run({.threads = 128}, [](bool) {
-      name_named_barrier<HandOff>(3);
-      if (warp_index() < 2) AT_LINE(line, bar_sync(3, 96));
-      syncwarp();
-    }, true, with(schedule));
+    const Outcome outcome = run(
+        {.threads = 128},
+        [](bool) {
+          name_named_barrier<HandOff>(3);
+          if (warp_index() < 2) AT_LINE(line, bar_sync(3, 96));
+          syncwarp();
+        },
+        true, with(schedule));
     expect_deadlock(outcome);
     ASSERT_EQ(outcome.report.waiting.size(), 1u);
     const Waiter& waiter = outcome.report.waiting[0];
@@ -299,10 +321,13 @@ TEST(Deadlock, NamedBarrier) {
 }
 
 TEST(Deadlock, NamedBarriersOfTwoCtasAreTwoRows) {
-  const Outcome outcome = run({.grid = {2}, .cluster = {2}, .threads = 96}, [](bool) {
-    if (warp_index() <= cluster_rank()) bar_sync(1, 96);
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {.grid = {2}, .cluster = {2}, .threads = 96},
+      [](bool) {
+        if (warp_index() <= cluster_rank()) bar_sync(1, 96);
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
   ASSERT_EQ(outcome.report.waiting.size(), 2u);
   EXPECT_EQ(outcome.report.waiting[0].arrived, 32u);
@@ -314,17 +339,20 @@ TEST(Deadlock, ClusterBarrier) {
   static Line line;
   for (const Schedule& schedule : schedules({.cluster = {2}})) {
     SCOPED_TRACE(schedule.text());
-    const Outcome outcome = run({.grid = {2}, .cluster = {2}, .threads = 64}, [](bool) {
-      auto& s = shared<Storage>();
-      init_barriers(s.full, 1);
-      if (cluster_rank() == 1 && warp_index() == 1) {
-        mbarrier_wait(address(s.full[1]), 1);
-      } else {
-        cluster_arrive();
-        AT_LINE(line, cluster_wait());
-      }
-      syncwarp();
-    }, true, with(schedule));
+    const Outcome outcome = run(
+        {.grid = {2}, .cluster = {2}, .threads = 64},
+        [](bool) {
+          auto& s = shared<Storage>();
+          init_barriers(s.full, 1);
+          if (cluster_rank() == 1 && warp_index() == 1) {
+            mbarrier_wait(address(s.full[1]), 1);
+          } else {
+            cluster_arrive();
+            AT_LINE(line, cluster_wait());
+          }
+          syncwarp();
+        },
+        true, with(schedule));
     expect_deadlock(outcome);
     const Waiter* waiter = waiter_for(outcome, "cluster barrier");
     ASSERT_NE(waiter, nullptr);
@@ -339,11 +367,14 @@ TEST(Deadlock, ClusterBarrier) {
 }
 
 TEST(Deadlock, PairWaitsForItsOtherCta) {
-  const Outcome outcome = run({.grid = {2}, .cluster = {2}}, [](bool) {
-    auto& s = shared<Storage>();
-    if (cluster_rank() == 0) tmem_alloc<2>(address(s.slots[0]), 32);
-    cluster_sync();
-  }, true);
+  const Outcome outcome = run(
+      {.grid = {2}, .cluster = {2}},
+      [](bool) {
+        auto& s = shared<Storage>();
+        if (cluster_rank() == 0) tmem_alloc<2>(address(s.slots[0]), 32);
+        cluster_sync();
+      },
+      true);
   expect_deadlock(outcome);
   const Waiter* waiter = waiter_for(outcome, "tcgen05.alloc (pair)");
   ASSERT_NE(waiter, nullptr);
@@ -352,27 +383,33 @@ TEST(Deadlock, PairWaitsForItsOtherCta) {
 }
 
 TEST(Deadlock, ColumnsThatNobodyFrees) {
-  const Outcome outcome = run({}, [](bool) {
-    auto& s = shared<Storage>();
-    tmem_alloc<1>(address(s.slots[0]), 512);
-    tmem_alloc<1>(address(s.slots[1]), 128);
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        tmem_alloc<1>(address(s.slots[0]), 512);
+        tmem_alloc<1>(address(s.slots[1]), 128);
+        syncwarp();
+      },
+      true);
   expect_deadlock(outcome);
   EXPECT_EQ(outcome.report.waiting[0].object, "tcgen05.alloc");
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "128 columns of tensor memory are not free"));
 }
 
 TEST(Deadlock, JsonHoldsTheSame) {
-  const Outcome outcome = run({}, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 2);
-    if (lane_index() == 0) {
-      mbarrier_arrive(address(s.full[1]));
-      mbarrier_wait(address(s.full[1]), 1);
-    }
-    syncwarp();
-  }, true, with({Policy::random, 0x7f3a}));
+  const Outcome outcome = run(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 2);
+        if (lane_index() == 0) {
+          mbarrier_arrive(address(s.full[1]));
+          mbarrier_wait(address(s.full[1]), 1);
+        }
+        syncwarp();
+      },
+      true, with({Policy::random, 0x7f3a}));
   const std::string json = to_json(outcome.report);
   for (const char* part : {"\"DEADLOCK\"", "ring.full[1]", "\"random:7f3a\"", "deadlock_test.cpp"})
     EXPECT_TRUE(contains(json, part)) << json;

@@ -13,7 +13,8 @@ struct Storage {
 };
 
 std::string refusal(const Launch& launch, const Schedule& schedule = {}) {
-  const Outcome outcome = run(launch, [](bool) {}, true, with(schedule));
+  const Outcome outcome = run(
+      launch, [](bool) {}, true, with(schedule));
   if (outcome.report.findings.size() != 1 || outcome.report.findings[0].code != "LAUNCH") return "accepted";
   EXPECT_EQ(outcome.steps, 0u);
   return outcome.report.findings[0].message;
@@ -50,7 +51,8 @@ TEST(LaunchRules, Skew) {
 }
 
 TEST(LaunchRules, ReportNamesKernelAndSchedule) {
-  const Outcome outcome = run({.threads = 7}, [](bool) {}, true, with({Policy::lazy, 0x2a}));
+  const Outcome outcome = run(
+      {.threads = 7}, [](bool) {}, true, with({Policy::lazy, 0x2a}));
   EXPECT_EQ(outcome.report.kernel, "probe");
   EXPECT_EQ(outcome.report.schedule, "lazy:2a");
 }
@@ -61,13 +63,16 @@ TEST(LaunchRules, StepLimit) {
     SCOPED_TRACE(schedule.text());
     Options options = with(schedule);
     options.step_limit = 5000;
-    const Outcome outcome = run(launch, [](bool) {
-      auto& s = shared<Storage>();
-      init_barriers(s.full, 1);
-      if (warp_index() == 1) mbarrier_wait(address(s.full[0]), 1);
-      for (;;) OFFENDING(fence_proxy_async_shared());
-      syncwarp();
-    }, true, options);
+    const Outcome outcome = run(
+        launch,
+        [](bool) {
+          auto& s = shared<Storage>();
+          init_barriers(s.full, 1);
+          if (warp_index() == 1) mbarrier_wait(address(s.full[0]), 1);
+          for (;;) OFFENDING(fence_proxy_async_shared());
+          syncwarp();
+        },
+        true, options);
     expect_finding(outcome, launch, {"STEP-LIMIT", {"5000 operations"}});
   }
 }
@@ -76,16 +81,19 @@ TEST(LaunchRules, StepLimitShowsWhoWaits) {
   static Line waiting_line;
   Options options;
   options.step_limit = 3000;
-  const Outcome outcome = run({.threads = 64}, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (warp_index() == 0) {
-      AT_LINE(waiting_line, mbarrier_wait(address(s.full[0]), 1));
-    } else {
-      while (!mbarrier_test(address(s.full[0]), 1)) {
-      }
-    }
-  }, true, options);
+  const Outcome outcome = run(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (warp_index() == 0) {
+          AT_LINE(waiting_line, mbarrier_wait(address(s.full[0]), 1));
+        } else {
+          while (!mbarrier_test(address(s.full[0]), 1)) {
+          }
+        }
+      },
+      true, options);
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.report.findings[0].code, "STEP-LIMIT");
   bool found = false;
@@ -98,47 +106,58 @@ TEST(LaunchRules, EndlessPollReachesTheStepLimit) {
   Options options;
   options.step_limit = 3000;
   const Launch launch{};
-  const Outcome outcome = run(launch, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    bool passed = false;
-    while (!passed) OFFENDING(passed = mbarrier_test(address(s.full[0]), 1));
-    syncwarp();
-  }, true, options);
+  const Outcome outcome = run(
+      launch,
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        bool passed = false;
+        while (!passed) OFFENDING(passed = mbarrier_test(address(s.full[0]), 1));
+        syncwarp();
+      },
+      true, options);
   expect_finding(outcome, launch, {"STEP-LIMIT", {"3000"}});
 }
 
 TEST(LaunchRules, ExceptionInAKernel) {
   const Launch launch{};
-  always_found(launch, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (lane_index() == 3) throw std::runtime_error("no");
-    syncwarp();
-  }, true, {"EXCEPTION", {"the kernel threw an exception"}, false});
+  always_found(launch,
+               [](bool) {
+                 auto& s = shared<Storage>();
+                 init_barriers(s.full, 1);
+                 if (lane_index() == 3) throw std::runtime_error("no");
+                 syncwarp();
+               },
+               true, {"EXCEPTION", {"the kernel threw an exception"}, false});
 }
 
 TEST(LaunchRules, ExceptionCaughtInsideAKernelIsTheKernelsBusiness) {
-  always_clean({}, [](bool) {
-    try {
-      if (lane_index() % 2 == 0) throw lane_index();
-      syncwarp(0xaaaaaaaa);
-    } catch (uint32_t lane) {
-      syncwarp(0x55555555);  // other fibers run, and throw, while this one handles its exception
-      EXPECT_EQ(lane, lane_index());
-    }
-    syncwarp();
-  }, true);
+  always_clean(
+      {},
+      [](bool) {
+        try {
+          if (lane_index() % 2 == 0) throw lane_index();
+          syncwarp(0xaaaaaaaa);
+        } catch (uint32_t lane) {
+          syncwarp(0x55555555);  // other fibers run, and throw, while this one handles its exception
+          EXPECT_EQ(lane, lane_index());
+        }
+        syncwarp();
+      },
+      true);
 }
 
 TEST(LaunchRules, SharedMemoryStartsAsPoison) {
-  always_clean({.grid = {2}}, [](bool) {
-    const auto* words = &shared<uint32_t>();
-    EXPECT_EQ(words[lane_index()], 0xffffffffu);
-    syncwarp();
-    store_shared(&shared<uint32_t>() + lane_index(), 1u);  // the next cluster of this worker must not see it
-    syncwarp();
-  }, true);
+  always_clean(
+      {.grid = {2}},
+      [](bool) {
+        const auto* words = &shared<uint32_t>();
+        EXPECT_EQ(words[lane_index()], 0xffffffffu);
+        syncwarp();
+        store_shared(&shared<uint32_t>() + lane_index(), 1u);  // the next cluster of this worker must not see it
+        syncwarp();
+      },
+      true);
 }
 
 }  // namespace

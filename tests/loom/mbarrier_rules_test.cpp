@@ -368,26 +368,32 @@ TEST(MbarrierRules, KernelEndsWithBytesOutstanding) {
 
 TEST(MbarrierRules, NotesSayWhoSignals) {
   static const Launch launch{};
-  const Outcome outcome = run(launch, [](bool) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (lane_index() == 0) mbarrier_arrive(address(s.full[0]), 2);
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      launch,
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) mbarrier_arrive(address(s.full[0]), 2);
+        syncwarp();
+      },
+      true);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   ASSERT_EQ(outcome.report.findings[0].notes.size(), 1u);
   EXPECT_EQ(outcome.report.findings[0].notes[0], "ring.full[0] is signalled by one lane of the producer");
 }
 
 TEST(MbarrierRules, NoNoteWithoutAName) {
-  const Outcome outcome = run({}, [](bool) {
-    auto& s = shared<Storage>();
-    if (lane_index() == 0) {
-      mbarrier_init(address(s.other), 1);
-      mbarrier_arrive(address(s.other), 2);
-    }
-    syncwarp();
-  }, true);
+  const Outcome outcome = run(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        if (lane_index() == 0) {
+          mbarrier_init(address(s.other), 1);
+          mbarrier_arrive(address(s.other), 2);
+        }
+        syncwarp();
+      },
+      true);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_TRUE(contains(outcome.report.findings[0].message, "mbarrier at 0x420"));
   EXPECT_TRUE(outcome.report.findings[0].notes.empty());
@@ -396,76 +402,80 @@ TEST(MbarrierRules, NoNoteWithoutAName) {
 // ---- what the rules allow
 
 TEST(Mbarrier, ParityConventionOfARing) {  // hardware.md §1.4: the producer's first turn does not block
-  always_clean({.threads = 64},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 1, RingSide::full);
-                 init_barriers(s.empty, 1, RingSide::empty);
-                 if (lane_index() == 0) {
-                   for (uint32_t k = 0; k < 7; ++k) {
-                     const uint32_t stage = k % 2, turn = k / 2;
-                     if (warp_index() == 0) {
-                       mbarrier_wait(address(s.empty[stage]), turn);
-                       mbarrier_arrive(address(s.full[stage]));
-                     } else {
-                       mbarrier_wait(address(s.full[stage]), turn + 1);
-                       mbarrier_arrive(address(s.empty[stage]));
-                     }
-                   }
-                 }
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1, RingSide::full);
+        init_barriers(s.empty, 1, RingSide::empty);
+        if (lane_index() == 0) {
+          for (uint32_t k = 0; k < 7; ++k) {
+            const uint32_t stage = k % 2, turn = k / 2;
+            if (warp_index() == 0) {
+              mbarrier_wait(address(s.empty[stage]), turn);
+              mbarrier_arrive(address(s.full[stage]));
+            } else {
+              mbarrier_wait(address(s.full[stage]), turn + 1);
+              mbarrier_arrive(address(s.empty[stage]));
+            }
+          }
+        }
+        syncwarp();
+      },
+      true);
 }
 
 TEST(Mbarrier, BytesMayLandBeforeTheyAreAnnounced) {
-  always_clean({},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 1);
-                 if (lane_index() == 0) {
-                   mbarrier_complete_tx(address(s.full[0]), 32);
-                   EXPECT_FALSE(mbarrier_test(address(s.full[0]), 1));
-                   mbarrier_arrive_expect_tx(address(s.full[0]), 32);
-                   EXPECT_TRUE(mbarrier_test(address(s.full[0]), 1));
-                 }
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          mbarrier_complete_tx(address(s.full[0]), 32);
+          EXPECT_FALSE(mbarrier_test(address(s.full[0]), 1));
+          mbarrier_arrive_expect_tx(address(s.full[0]), 32);
+          EXPECT_TRUE(mbarrier_test(address(s.full[0]), 1));
+        }
+        syncwarp();
+      },
+      true);
 }
 
 TEST(Mbarrier, APollLetsOthersRun) {
-  always_clean({.threads = 64},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 1);
-                 if (lane_index() == 0) {
-                   if (warp_index() == 0)
-                     while (!mbarrier_test(address(s.full[0]), 1)) {
-                     }
-                   else
-                     mbarrier_arrive(address(s.full[0]));
-                 }
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          if (warp_index() == 0)
+            while (!mbarrier_test(address(s.full[0]), 1)) {
+            }
+          else
+            mbarrier_arrive(address(s.full[0]));
+        }
+        syncwarp();
+      },
+      true);
 }
 
 TEST(Mbarrier, RemotePollAcrossTheClusterWithSkew) {
-  always_clean({.grid = {2}, .cluster = {2}},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 1);
-                 if (lane_index() == 0) {
-                   if (cluster_rank() == 0)
-                     while (!mbarrier_test(address(s.full[0]), 1)) {
-                     }
-                   else
-                     mbarrier_arrive<Scope::cluster>(map_to_rank(address(s.full[0]), 0));
-                 }
-                 cluster_sync();
-               },
-               true);
+  always_clean(
+      {.grid = {2}, .cluster = {2}},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          if (cluster_rank() == 0)
+            while (!mbarrier_test(address(s.full[0]), 1)) {
+            }
+          else
+            mbarrier_arrive<Scope::cluster>(map_to_rank(address(s.full[0]), 0));
+        }
+        cluster_sync();
+      },
+      true);
 }
 
 }  // namespace

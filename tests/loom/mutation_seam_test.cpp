@@ -36,9 +36,7 @@ std::map<std::string, std::string> effects(const Site& site, Alteration alterati
     memory.sums.assign(memory.sums.size(), 0);
     const Outcome outcome = run(memory.launch(), ring_kernel, memory.params(), options);
     EXPECT_EQ(outcome.report.mutation, std::string(to_string(alteration)) + " " + site.key());
-    seen[schedule.text()] = !outcome.ok()         ? outcome.report.findings[0].code
-                            : memory.correct() ? "unnoticed"
-                                               : "wrong";
+    seen[schedule.text()] = !outcome.ok() ? outcome.report.findings[0].code : memory.correct() ? "unnoticed" : "wrong";
   }
   return seen;
 }
@@ -104,8 +102,10 @@ TEST(MutationSeam, SitesAddUpOverClusters) {
 }
 
 TEST(MutationSeam, Drop) {
-  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), Alteration::drop, {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
-  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), Alteration::drop, {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
+  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), Alteration::drop,
+                 {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
+  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), Alteration::drop,
+                 {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
   expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::drop, {"DEADLOCK"});
   expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), Alteration::drop, {"DEADLOCK"});
   expect_effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::drop, {"DEADLOCK"});
@@ -116,9 +116,12 @@ TEST(MutationSeam, Drop) {
 
 TEST(MutationSeam, Twice) {
   expect_effects(site_of("mbarrier.init", 0), Alteration::twice, {"BAR-REINIT"});
-  expect_effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::twice, {"PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER", "wrong"});
-  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::twice, {"ARRIVE-OVERFLOW", "PHASE", "DEADLOCK"});
-  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), Alteration::twice, {"PHASE", "DEADLOCK", "EXIT-BARRIER", "wrong", "EXIT-REMOTE"});
+  expect_effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::twice,
+                 {"PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER", "wrong"});
+  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::twice,
+                 {"ARRIVE-OVERFLOW", "PHASE", "DEADLOCK"});
+  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), Alteration::twice,
+                 {"PHASE", "DEADLOCK", "EXIT-BARRIER", "wrong", "EXIT-REMOTE"});
   expect_effects(site_of("barrier.cluster.arrive", 0), Alteration::twice, {"CLUSTER-BAR"});
 }
 
@@ -127,14 +130,17 @@ TEST(MutationSeam, Counts) {
   expect_effects(site_of("mbarrier.init", 0), Alteration::count_minus, {"ARRIVE-OVERFLOW"});
   for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::count_plus))
     EXPECT_EQ(effect, "ARRIVE-OVERFLOW") << schedule;
-  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::count_minus))
+  for (const auto& [schedule, effect] :
+       effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::count_minus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
 }
 
 TEST(MutationSeam, Bytes) {
-  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_plus))
+  for (const auto& [schedule, effect] :
+       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_plus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
-  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_minus))
+  for (const auto& [schedule, effect] :
+       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_minus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
 }
 

@@ -34,17 +34,20 @@ using namespace warploom::arch;
 /// The source line of the operation a test expects to see reported.
 inline std::atomic<uint32_t> offending_line{0};
 
+// The empty statement after the call, different in each line, keeps compilers from merging two calls into one.
 #define OFFENDING(...)                                  \
   do {                                                  \
     ::warploom::loom::probe::offending_line = __LINE__; \
     __VA_ARGS__;                                        \
+    asm volatile("" ::"i"(__LINE__));                   \
   } while (false)
 
-/// The same for tests that speak of several lines: `line` is a static std::atomic<uint32_t> of the test.
-#define AT_LINE(line, ...) \
-  do {                     \
-    line = __LINE__;       \
-    __VA_ARGS__;           \
+/// The same for tests that speak of several lines: `line` is a static Line of the test.
+#define AT_LINE(line, ...)            \
+  do {                                \
+    line = __LINE__;                  \
+    __VA_ARGS__;                      \
+    asm volatile("" ::"i"(__LINE__)); \
   } while (false)
 
 using Line = std::atomic<uint32_t>;
@@ -70,7 +73,11 @@ inline LaunchConfig config_of(const Launch& launch) {
 /// leave no return address in the kernel.
 template <class Kernel, class Params>
 void entry(const void* params) {
+#if defined(__clang__)
+  [[clang::always_inline]] Kernel{}(*static_cast<const Params*>(params));
+#else
   Kernel{}(*static_cast<const Params*>(params));
+#endif
   asm volatile("" ::: "memory");
 }
 

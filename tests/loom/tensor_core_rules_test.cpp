@@ -240,32 +240,34 @@ TEST(TensorCoreDelay, CommitByAnotherThreadDoesNotCover) {
 
 TEST(TensorCore, CommitWithNothingOutstandingArrives) {
   Output output;
-  always_clean(output.launch(2),
-               [](const Params&) {
-                 auto& s = shared<Storage>();
-                 set_up<1>(s);
-                 // The other CTA's barrier, by its cluster address.
-                 if (thread_index() == 0) umma_commit<1>(map_to_rank(address(s.done[0]), cluster_rank() ^ 1));
-                 mbarrier_wait(address(s.done[0]), 1);
-                 tear_down<1>(s);
-               },
-               Params{});
+  always_clean(
+      output.launch(2),
+      [](const Params&) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        // The other CTA's barrier, by its cluster address.
+        if (thread_index() == 0) umma_commit<1>(map_to_rank(address(s.done[0]), cluster_rank() ^ 1));
+        mbarrier_wait(address(s.done[0]), 1);
+        tear_down<1>(s);
+      },
+      Params{});
 }
 
 TEST(TensorCore, MulticastCommitLeavesOthersAlone) {
   Output output;
-  always_clean(output.launch(4),
-               [](const Params&) {
-                 auto& s = shared<Storage>();
-                 set_up<1>(s);
-                 if (thread_index() == 0 && cluster_rank() == 1) umma_commit_multicast<1>(address(s.done[1]), 0b1001);
-                 const bool named = cluster_rank() == 0 || cluster_rank() == 3;
-                 if (named) mbarrier_wait(address(s.done[1]), 1);
-                 cluster_sync();
-                 EXPECT_EQ(mbarrier_test(address(s.done[1]), 1), named);
-                 tear_down<1>(s);
-               },
-               Params{});
+  always_clean(
+      output.launch(4),
+      [](const Params&) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        if (thread_index() == 0 && cluster_rank() == 1) umma_commit_multicast<1>(address(s.done[1]), 0b1001);
+        const bool named = cluster_rank() == 0 || cluster_rank() == 3;
+        if (named) mbarrier_wait(address(s.done[1]), 1);
+        cluster_sync();
+        EXPECT_EQ(mbarrier_test(address(s.done[1]), 1), named);
+        tear_down<1>(s);
+      },
+      Params{});
 }
 
 // ----------------------------------------------------------------------------------------------------------- rules
@@ -413,7 +415,8 @@ TEST(TensorCoreRules, CommitMask) {
               auto& s = shared<Storage>();
               set_up<1>(s);
               const uint16_t mask = p.buggy ? 0b111 : 0b11;
-              if (thread_index() == 0 && cluster_rank() == 0) OFFENDING(umma_commit_multicast<1>(address(s.done[0]), mask));
+              if (thread_index() == 0 && cluster_rank() == 0)
+                OFFENDING(umma_commit_multicast<1>(address(s.done[0]), mask));
               mbarrier_wait(address(s.done[0]), 1);
               tear_down<1>(s);
             },

@@ -22,21 +22,26 @@ struct Params {
 TEST(TmemRules, ColumnsArePowersOfTwo) {
   for (const uint32_t columns : {0u, 16u, 48u, 1024u}) {
     SCOPED_TRACE(columns);
-    always_found({}, [](uint32_t n) {
-      auto& s = shared<Storage>();
-      OFFENDING(tmem_alloc<1>(address(s.slot), n));
-      syncwarp();
-    }, columns, {"TMEM-RULE", {"tcgen05.alloc of", "32, 64, 128, 256 or 512"}});
+    always_found({},
+                 [](uint32_t n) {
+                   auto& s = shared<Storage>();
+                   OFFENDING(tmem_alloc<1>(address(s.slot), n));
+                   syncwarp();
+                 },
+                 columns, {"TMEM-RULE", {"tcgen05.alloc of", "32, 64, 128, 256 or 512"}});
   }
   for (const uint32_t columns : {32u, 64u, 128u, 256u, 512u})
-    always_clean({}, [](uint32_t n) {
-      auto& s = shared<Storage>();
-      tmem_alloc<1>(address(s.slot), n);
-      EXPECT_EQ(s.slot, 0u);
-      tmem_relinquish<1>();
-      tmem_dealloc<1>({s.slot}, n);
-      syncwarp();
-    }, columns);
+    always_clean(
+        {},
+        [](uint32_t n) {
+          auto& s = shared<Storage>();
+          tmem_alloc<1>(address(s.slot), n);
+          EXPECT_EQ(s.slot, 0u);
+          tmem_relinquish<1>();
+          tmem_dealloc<1>({s.slot}, n);
+          syncwarp();
+        },
+        columns);
 }
 
 TEST(TmemRules, AllocationsMustNotGrow) {
@@ -155,20 +160,21 @@ TEST(TmemRules, PairDeallocatesTheSame) {
 }
 
 TEST(TmemRules, PairReceivesOneBase) {
-  always_clean({.grid = {4}, .cluster = {4}},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 tmem_alloc<2>(address(s.slots[0]), 128);
-                 tmem_alloc<2>(address(s.slots[1]), 64);
-                 tmem_relinquish<2>();
-                 EXPECT_EQ(s.slots[0], 0u);
-                 EXPECT_EQ(s.slots[1], 128u);
-                 cluster_sync();
-                 tmem_dealloc<2>({s.slots[1]}, 64);
-                 tmem_dealloc<2>({s.slots[0]}, 128);
-                 cluster_sync();
-               },
-               true);
+  always_clean(
+      {.grid = {4}, .cluster = {4}},
+      [](bool) {
+        auto& s = shared<Storage>();
+        tmem_alloc<2>(address(s.slots[0]), 128);
+        tmem_alloc<2>(address(s.slots[1]), 64);
+        tmem_relinquish<2>();
+        EXPECT_EQ(s.slots[0], 0u);
+        EXPECT_EQ(s.slots[1], 128u);
+        cluster_sync();
+        tmem_dealloc<2>({s.slots[1]}, 64);
+        tmem_dealloc<2>({s.slots[0]}, 128);
+        cluster_sync();
+      },
+      true);
 }
 
 TEST(TmemRules, Leak) {
@@ -183,34 +189,36 @@ TEST(TmemRules, Leak) {
 }
 
 TEST(TmemRules, AllocWaitsForColumns) {
-  always_clean({.threads = 64},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 tmem_alloc<1>(address(s.slots[warp_index()]), 512);  // one warp at a time
-                 tmem_dealloc<1>({s.slots[warp_index()]}, 512);
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        tmem_alloc<1>(address(s.slots[warp_index()]), 512);  // one warp at a time
+        tmem_dealloc<1>({s.slots[warp_index()]}, 512);
+        syncwarp();
+      },
+      true);
 }
 
 TEST(TmemRules, PairAllocWaitsForColumns) {
-  always_clean({.grid = {2}, .cluster = {2}, .threads = 64},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 2);
-                 if (warp_index() == 1) {
-                   tmem_alloc<2>(address(s.slots[1]), 512);
-                   if (lane_index() == 0)
-                     for (uint32_t rank = 0; rank < 2; ++rank) mbarrier_arrive(map_to_rank(address(s.full[0]), rank));
-                   tmem_dealloc<2>({s.slots[1]}, 512);
-                 } else {
-                   mbarrier_wait(address(s.full[0]), 1);  // while the other warps still hold all columns, or not
-                   tmem_alloc<2>(address(s.slots[0]), 512);
-                   tmem_dealloc<2>({s.slots[0]}, 512);
-                 }
-                 cluster_sync();
-               },
-               true);
+  always_clean(
+      {.grid = {2}, .cluster = {2}, .threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 2);
+        if (warp_index() == 1) {
+          tmem_alloc<2>(address(s.slots[1]), 512);
+          if (lane_index() == 0)
+            for (uint32_t rank = 0; rank < 2; ++rank) mbarrier_arrive(map_to_rank(address(s.full[0]), rank));
+          tmem_dealloc<2>({s.slots[1]}, 512);
+        } else {
+          mbarrier_wait(address(s.full[0]), 1);  // while the other warps still hold all columns, or not
+          tmem_alloc<2>(address(s.slots[0]), 512);
+          tmem_dealloc<2>({s.slots[0]}, 512);
+        }
+        cluster_sync();
+      },
+      true);
 }
 
 // ------------------------------------------------------------------------------------------------------ ld and st
@@ -267,18 +275,19 @@ TEST(Tmem, ShapesAgreeOnLanesAndColumns) {
 }
 
 TEST(Tmem, ContentsAreUndefinedAfterAllocation) {
-  always_clean({},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 tmem_alloc<1>(address(s.slot), 32);
-                 Fragment<uint32_t, 4> registers;
-                 tmem_load_32x32b(registers, {s.slot});
-                 tmem_wait_load();
-                 EXPECT_EQ(registers[0], 0xffffffffu);  // NaN
-                 tmem_dealloc<1>({s.slot}, 32);
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        tmem_alloc<1>(address(s.slot), 32);
+        Fragment<uint32_t, 4> registers;
+        tmem_load_32x32b(registers, {s.slot});
+        tmem_wait_load();
+        EXPECT_EQ(registers[0], 0xffffffffu);  // NaN
+        tmem_dealloc<1>({s.slot}, 32);
+        syncwarp();
+      },
+      true);
 }
 
 /// A store that is not waited for, then a load of another warp: what it sees is the schedule's choice.
@@ -458,23 +467,24 @@ TEST(Fragments, LoadedTwice) {
 }
 
 TEST(Fragments, WaitCoversAllLoadsOfTheWarp) {
-  always_clean({},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 tmem_alloc<1>(address(s.slot), 32);
-                 const uint32_t values[2] = {lane_index(), 2 * lane_index()};
-                 tmem_store_32x32b<2>({s.slot}, values);
-                 tmem_wait_store();
-                 Fragment<uint32_t, 1> first, second;
-                 tmem_load_32x32b(first, {s.slot});
-                 tmem_load_32x32b(second, TmemAddress{s.slot}.column(1));
-                 tmem_wait_load();
-                 EXPECT_EQ(first[0], lane_index());
-                 EXPECT_EQ(second[0], 2 * lane_index());
-                 tmem_dealloc<1>({s.slot}, 32);
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        tmem_alloc<1>(address(s.slot), 32);
+        const uint32_t values[2] = {lane_index(), 2 * lane_index()};
+        tmem_store_32x32b<2>({s.slot}, values);
+        tmem_wait_store();
+        Fragment<uint32_t, 1> first, second;
+        tmem_load_32x32b(first, {s.slot});
+        tmem_load_32x32b(second, TmemAddress{s.slot}.column(1));
+        tmem_wait_load();
+        EXPECT_EQ(first[0], lane_index());
+        EXPECT_EQ(second[0], 2 * lane_index());
+        tmem_dealloc<1>({s.slot}, 32);
+        syncwarp();
+      },
+      true);
 }
 
 }  // namespace

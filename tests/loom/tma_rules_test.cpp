@@ -8,8 +8,8 @@ namespace {
 
 using namespace probe;
 
-constexpr uint32_t columns = 32, rows = 8;            // the tensor in global memory, u32
-constexpr uint32_t box_columns = 8, box_rows = 4;     // a box of it
+constexpr uint32_t columns = 32, rows = 8;         // the tensor in global memory, u32
+constexpr uint32_t box_columns = 8, box_rows = 4;  // a box of it
 constexpr uint32_t box_bytes = box_columns * box_rows * 4;
 
 struct Storage {
@@ -212,22 +212,23 @@ TEST(Tma, PairSignalsItsLeader) {
 
 TEST(Tma, PairMulticastSignalsTheCtaOfThatParity) {
   Memory memory;
-  always_clean(memory.launch(4),
-               [](const Params& p) {
-                 auto& s = shared<Storage>();
-                 init_barriers(s.full, 1);
-                 if (lane_index() == 0) {
-                   const bool leads = cluster_rank() % 2 == 0;
-                   if (leads) mbarrier_arrive_expect_tx(address(s.full[0]), 2 * box_bytes);
-                   if (cluster_rank() == 1)
-                     tma_load_multicast<2>(address(s.box[0]), p.map, pair_leader(address(s.full[0])), {0, 0}, 0b1111);
-                   if (leads) mbarrier_wait(address(s.full[0]), 1);
-                 }
-                 cluster_sync();
-                 EXPECT_EQ(s.box[0][1], 1001u);
-                 cluster_sync();
-               },
-               memory.params());
+  always_clean(
+      memory.launch(4),
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          const bool leads = cluster_rank() % 2 == 0;
+          if (leads) mbarrier_arrive_expect_tx(address(s.full[0]), 2 * box_bytes);
+          if (cluster_rank() == 1)
+            tma_load_multicast<2>(address(s.box[0]), p.map, pair_leader(address(s.full[0])), {0, 0}, 0b1111);
+          if (leads) mbarrier_wait(address(s.full[0]), 1);
+        }
+        cluster_sync();
+        EXPECT_EQ(s.box[0][1], 1001u);
+        cluster_sync();
+      },
+      memory.params());
 }
 
 TEST(Tma, StoresABox) {
@@ -318,23 +319,24 @@ TEST(TmaDelay, StoreReadsItsSourceLate) {
 
 TEST(TmaDelay, WaitGroupLeavesTheYoungestPending) {
   Memory memory;
-  always_clean(memory.launch(),
-               [](const Params& p) {
-                 auto& s = shared<Storage>();
-                 if (lane_index() == 0) {
-                   for (uint32_t turn = 0; turn < 4; ++turn) {
-                     if (turn >= 2) bulk_wait_group_read<1>();
-                     const uint32_t buffer = turn % 2;
-                     for (uint32_t i = 0; i < box_bytes / 4; ++i) s.box[buffer][i] = 10 + turn;
-                     tma_store(p.store, address(s.box[buffer]), {static_cast<int32_t>(8 * turn), 0});
-                     bulk_commit_group();
-                   }
-                   bulk_commit_group();  // an empty group
-                   bulk_wait_group<0>();
-                 }
-                 syncwarp();
-               },
-               memory.params());
+  always_clean(
+      memory.launch(),
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        if (lane_index() == 0) {
+          for (uint32_t turn = 0; turn < 4; ++turn) {
+            if (turn >= 2) bulk_wait_group_read<1>();
+            const uint32_t buffer = turn % 2;
+            for (uint32_t i = 0; i < box_bytes / 4; ++i) s.box[buffer][i] = 10 + turn;
+            tma_store(p.store, address(s.box[buffer]), {static_cast<int32_t>(8 * turn), 0});
+            bulk_commit_group();
+          }
+          bulk_commit_group();  // an empty group
+          bulk_wait_group<0>();
+        }
+        syncwarp();
+      },
+      memory.params());
   for (uint32_t turn = 0; turn < 4; ++turn) EXPECT_EQ(memory.out[8 * turn], 10 + turn);
 }
 
@@ -416,18 +418,19 @@ TEST(TmaRules, DestinationInAnotherCta) {
 
 TEST(TmaRules, BoxLeavesSharedMemory) {
   Memory memory;
-  tma_rule(memory, 1,
-           [](const Params& p) {
-             auto& s = shared<Storage>();
-             init_barriers(s.full, 1);
-             if (lane_index() == 0) {
-               mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
-               OFFENDING(tma_load<1>(address(s.box[0]) + (p.buggy ? sizeof(Storage) : 0), p.map, address(s.full[0]), {}));
-               mbarrier_wait(address(s.full[0]), 1);
-             }
-             syncwarp();
-           },
-           {"OOB-SHARED", {"a box of 128 bytes", "leaves the CTA's shared memory"}});
+  tma_rule(
+      memory, 1,
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1);
+        if (lane_index() == 0) {
+          mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
+          OFFENDING(tma_load<1>(address(s.box[0]) + (p.buggy ? sizeof(Storage) : 0), p.map, address(s.full[0]), {}));
+          mbarrier_wait(address(s.full[0]), 1);
+        }
+        syncwarp();
+      },
+      {"OOB-SHARED", {"a box of 128 bytes", "leaves the CTA's shared memory"}});
 }
 
 TEST(TmaRules, BarrierOutsideTheCluster) {
@@ -720,12 +723,13 @@ TEST(TmaRules, ExitWithAStoreThatWasNeverCommitted) {
 
 TEST(TmaRules, EmptyGroupsNeedNoWait) {
   Memory memory;
-  always_clean(memory.launch(),
-               [](const Params&) {
-                 bulk_commit_group();
-                 syncwarp();
-               },
-               memory.params());
+  always_clean(
+      memory.launch(),
+      [](const Params&) {
+        bulk_commit_group();
+        syncwarp();
+      },
+      memory.params());
 }
 
 }  // namespace

@@ -13,52 +13,56 @@ struct Storage {
 };
 
 TEST(WarpCollectives, ElectPicksTheLowestLaneOfTheMask) {
-  always_clean({},
-               [](bool) {
-                 EXPECT_EQ(elect_one(), lane_index() == 0);
-                 constexpr uint32_t mask = 0x000ff000;  // hardware.md §8.3: lane 12
-                 if ((mask >> lane_index() & 1) != 0) {
-                   EXPECT_EQ(elect_one(mask), lane_index() == 12);
-                 }
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        EXPECT_EQ(elect_one(), lane_index() == 0);
+        constexpr uint32_t mask = 0x000ff000;  // hardware.md §8.3: lane 12
+        if ((mask >> lane_index() & 1) != 0) {
+          EXPECT_EQ(elect_one(mask), lane_index() == 12);
+        }
+        syncwarp();
+      },
+      true);
 }
 
 TEST(WarpCollectives, ShuffleValues) {
-  always_clean({},
-               [](bool) {
-                 const uint32_t lane = lane_index();
-                 EXPECT_EQ(shuffle(100 + lane, 7), 107u);
-                 EXPECT_EQ(shuffle(100 + lane, lane * 3), 100 + lane * 3 % 32);
-                 EXPECT_EQ(shuffle_xor(100 + lane, 5), 100 + (lane ^ 5));
-                 EXPECT_EQ(shuffle_up(100 + lane, 3), 100 + (lane < 3 ? lane : lane - 3));
-                 EXPECT_EQ(shuffle_down(100 + lane, 3), 100 + (lane > 28 ? lane : lane + 3));
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        const uint32_t lane = lane_index();
+        EXPECT_EQ(shuffle(100 + lane, 7), 107u);
+        EXPECT_EQ(shuffle(100 + lane, lane * 3), 100 + lane * 3 % 32);
+        EXPECT_EQ(shuffle_xor(100 + lane, 5), 100 + (lane ^ 5));
+        EXPECT_EQ(shuffle_up(100 + lane, 3), 100 + (lane < 3 ? lane : lane - 3));
+        EXPECT_EQ(shuffle_down(100 + lane, 3), 100 + (lane > 28 ? lane : lane + 3));
+        syncwarp();
+      },
+      true);
 }
 
 TEST(WarpCollectives, ShuffleWithinHalfAWarp) {
-  always_clean({},
-               [](bool) {
-                 const uint32_t mask = lane_index() < 16 ? 0x0000ffffu : 0xffff0000u;
-                 EXPECT_EQ(shuffle_xor(lane_index(), 8, mask), lane_index() ^ 8);
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        const uint32_t mask = lane_index() < 16 ? 0x0000ffffu : 0xffff0000u;
+        EXPECT_EQ(shuffle_xor(lane_index(), 8, mask), lane_index() ^ 8);
+        syncwarp();
+      },
+      true);
 }
 
 TEST(WarpCollectives, SyncwarpOrdersSharedMemory) {
-  always_clean({},
-               [](bool) {
-                 auto& s = shared<Storage>();
-                 store_shared(&s.words[lane_index()], lane_index() + 1);
-                 syncwarp();
-                 EXPECT_EQ(load_shared(&s.words[31 - lane_index()]), 32 - lane_index());
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        auto& s = shared<Storage>();
+        store_shared(&s.words[lane_index()], lane_index() + 1);
+        syncwarp();
+        EXPECT_EQ(load_shared(&s.words[31 - lane_index()]), 32 - lane_index());
+        syncwarp();
+      },
+      true);
 }
 
 TEST(WarpCollectives, MaskThatLeavesTheLaneOut) {
@@ -147,28 +151,32 @@ TEST(WarpCollectives, LaneThatNeverComes) {
 }
 
 TEST(WarpCollectives, EachStrandedWarpHasItsOwnRow) {
-  const Outcome outcome = run({.threads = 64}, [](bool) {
-    if (lane_index() == warp_index()) return;
-    syncwarp();
-    shuffle(0, 0);
-  }, true);
+  const Outcome outcome = run(
+      {.threads = 64},
+      [](bool) {
+        if (lane_index() == warp_index()) return;
+        syncwarp();
+        shuffle(0, 0);
+      },
+      true);
   ASSERT_EQ(outcome.report.waiting.size(), 2u);
   EXPECT_TRUE(contains(outcome.report.waiting[0].causes.at(0), "lanes 0x00000001"));
   EXPECT_TRUE(contains(outcome.report.waiting[1].causes.at(0), "lanes 0x00000002"));
 }
 
 TEST(WarpCollectives, LanesMayMeetAtDifferentLines) {
-  always_clean({},
-               [](bool) {
-                 bool elected = false;
-                 if (lane_index() % 2 == 0)
-                   elected = elect_one();
-                 else
-                   elected = elect_one();
-                 EXPECT_EQ(elected, lane_index() == 0);
-                 syncwarp();
-               },
-               true);
+  always_clean(
+      {},
+      [](bool) {
+        bool elected = false;
+        if (lane_index() % 2 == 0)
+          elected = elect_one();
+        else
+          elected = elect_one();
+        EXPECT_EQ(elected, lane_index() == 0);
+        syncwarp();
+      },
+      true);
 }
 
 TEST(WarpCollectives, AddressThatIsNotInSharedMemory) {

@@ -18,7 +18,7 @@ constexpr bf16 to_bf16(float value) {
   return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 
-namespace detail {
+namespace bits {
 
 /// A small binary float (sign, `exponent` bits, `mantissa` bits) with subnormals, no infinities considered.
 constexpr float decode_small(uint32_t code, int exponent_bits, int mantissa_bits, int bias) {
@@ -52,17 +52,17 @@ inline uint32_t encode_small(float value, int exponent_bits, int mantissa_bits, 
   return sign | code;
 }
 
-}  // namespace detail
+}  // namespace bits
 
 constexpr float to_float(e4m3 value) {
   if ((value.bits & 0x7f) == 0x7f) return std::bit_cast<float>(0x7fffffffu);
-  return detail::decode_small(value.bits, 4, 3, 7);
+  return bits::decode_small(value.bits, 4, 3, 7);
 }
 
 /// cvt.rn.satfinite.e4m3x2.f32: nearest even, overflow and infinities to +-448, every NaN to 0x7f
 inline e4m3 to_e4m3(float value) {
   if (std::isnan(value)) return {0x7f};
-  return {static_cast<uint8_t>(detail::encode_small(value, 4, 3, 7, 0x7e))};
+  return {static_cast<uint8_t>(bits::encode_small(value, 4, 3, 7, 0x7e))};
 }
 
 constexpr float to_float(e5m2 value) {
@@ -70,12 +70,12 @@ constexpr float to_float(e5m2 value) {
     if ((value.bits & 3) != 0) return std::bit_cast<float>(0x7fffffffu);
     return std::bit_cast<float>((value.bits & 0x80) != 0 ? 0xff800000u : 0x7f800000u);
   }
-  return detail::decode_small(value.bits, 5, 2, 15);
+  return bits::decode_small(value.bits, 5, 2, 15);
 }
 
 inline e5m2 to_e5m2(float value) {
   if (std::isnan(value)) return {0x7f};
-  return {static_cast<uint8_t>(detail::encode_small(value, 5, 2, 15, 0x7b))};
+  return {static_cast<uint8_t>(bits::encode_small(value, 5, 2, 15, 0x7b))};
 }
 
 constexpr float to_float(f16 value) {
@@ -83,13 +83,13 @@ constexpr float to_float(f16 value) {
     if ((value.bits & 0x3ff) != 0) return std::bit_cast<float>(0x7fffffffu);
     return std::bit_cast<float>((value.bits & 0x8000) != 0 ? 0xff800000u : 0x7f800000u);
   }
-  return detail::decode_small(value.bits, 5, 10, 15);
+  return bits::decode_small(value.bits, 5, 10, 15);
 }
 
 /// cvt.rn.f16.f32: nearest even, overflow to infinity
 inline f16 to_f16(float value) {
   if (std::isnan(value)) return {0x7fff};
-  const uint32_t code = detail::encode_small(value, 5, 10, 15, 0x7c00);
+  const uint32_t code = bits::encode_small(value, 5, 10, 15, 0x7c00);
   return {static_cast<uint16_t>(code)};
 }
 

@@ -23,9 +23,9 @@ struct SmemDescriptorFields {
   Swizzle swizzle = Swizzle::none;
 };
 
-namespace detail {
+namespace bits {
 WARPLOOM_CONST_FN uint64_t encode_offset(uint32_t bytes) { return (bytes & 0x3ffff) >> 4; }
-}  // namespace detail
+}  // namespace bits
 
 /// The tcgen05 form (sm_100).
 WARPLOOM_CONST_FN SmemDescriptor encode_smem_descriptor(const SmemDescriptorFields& f) {
@@ -38,8 +38,8 @@ WARPLOOM_CONST_FN SmemDescriptor encode_smem_descriptor(const SmemDescriptorFiel
     case Swizzle::b32: code = 6; break;
     default: break;
   }
-  return {detail::encode_offset(f.start) | detail::encode_offset(f.leading_byte_offset) << 16 |
-          detail::encode_offset(f.stride_byte_offset) << 32 | version << 46 |
+  return {bits::encode_offset(f.start) | bits::encode_offset(f.leading_byte_offset) << 16 |
+          bits::encode_offset(f.stride_byte_offset) << 32 | version << 46 |
           static_cast<uint64_t>(f.base_offset & 7) << 49 | code << 61};
 }
 

@@ -8,7 +8,7 @@
 
 namespace warploom {
 
-struct alignas(64) TensorMap {
+struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
 

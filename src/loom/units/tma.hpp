@@ -4,15 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "warploom/types/result.hpp"
-#include "warploom/types/tensor_map.hpp"
+#include "warploom/loom/tensor_map.hpp"
 
 namespace warploom::loom {
-
-enum class Chip : uint8_t { sm90, sm100 };
-
-/// The loom's 128 bytes, or the rule that the arguments break, in one sentence.
-Result<TensorMap> encode_tensor_map(const TensorMapArgs& args, Chip chip);
 
 /// The arguments back. `valid` is false for bytes that encode_tensor_map did not make.
 struct DecodedTensorMap {
