@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "check.hpp"
-#include "warploom/loom/tensor_map.hpp"
 #include "warploom/loom/launch.hpp"
+#include "warploom/loom/tensor_map.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

@@ -2,8 +2,8 @@
 // encoding, say). C and D are [M, N], X is [128, N], all bf16 with padded rows; any M and N.
 //
 // The smallest kernel that uses the whole structure layer without a tensor core. The two CTAs of a cluster work on
-// different rows of C but need the same strip of X: each loads half of it, for both. A slot of X may therefore be filled
-// again only when the epilogue warps of both CTAs have let go of it, and each of them tells both.
+// different rows of C but need the same strip of X: each loads half of it, for both. A slot of X may therefore be
+// filled again only when the epilogue warps of both CTAs have let go of it, and each of them tells both.
 #pragma once
 
 #include "warploom/arch/cluster.hpp"
@@ -70,29 +70,29 @@ struct ResidualAdd {
 
   // ---- the roles
 
-  WARPLOOM_FN void load(Tile tile) noexcept {                      // one lane
-    auto slot = table.produce();                                   // free in both CTAs; armed for both halves
+  WARPLOOM_FN void load(Tile tile) noexcept {  // one lane
+    auto slot = table.produce();               // free in both CTAs; armed for both halves
     const uint32_t rank = arch::cluster_rank();
     const int share = static_cast<int>(rank) * share_rows;
     arch::tma_load_multicast<1>(table_tile(slot.index()).address() + share * StripTile::row_bytes, params.x,
                                 arch::shared_address(slot.mbar()), {tile.n * tile_n, share}, Cluster::b_mask(rank));
   }
 
-  WARPLOOM_FN void epilogue_load(Tile tile) noexcept {             // one lane
+  WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // one lane
     if (params.beta == 0.0f) return;
-    auto slot = residual.produce();                                // a free slot, armed
+    auto slot = residual.produce();  // a free slot, armed
     residual.load(slot, c[tile.m], tile.n * tile_n);
   }
 
-  WARPLOOM_FN void epilogue(Tile tile) noexcept {                  // four warps
+  WARPLOOM_FN void epilogue(Tile tile) noexcept {  // four warps
     const uint32_t row = arch::thread_index();
     Strip<tile_n> sum(Nothing{}, 0, 1.0f);
     {
-      auto slot = table.consume();                                 // leaving tells both CTAs
+      auto slot = table.consume();  // leaving tells both CTAs
       sum.add(params.alpha, table_tile(slot.index()), row);
     }
     if (params.beta != 0.0f) {
-      auto slot = residual.consume();                              // leaving frees it
+      auto slot = residual.consume();  // leaving frees it
       sum.add(params.beta, residual.tile(slot.index()), row);
     }
     writer.write(sum, tile.m * tile_m, tile.n * tile_n);

@@ -32,7 +32,8 @@ int demo(bool color) {
   fmt::print(
       "blockwise FP8, D = A * B^T + 0.5 * C, {} x {} x {}, CTA pairs (2-SM), three tiles per pair.\n"
       "Its rings and contexts: InputTilePipeline feeds the tensor core, OutputTilePipeline hands each K block's\n"
-      "accumulator to the epilogue (EpilogueKContext), EpiLoadPipeline brings C; MmaWarpContext and EpilogueWarpContext\n"
+      "accumulator to the epilogue (EpilogueKContext), EpiLoadPipeline brings C; MmaWarpContext and "
+      "EpilogueWarpContext\n"
       "own tensor memory.\n\n",
       arguments.m, arguments.n, arguments.k);
   loom::Options options = session->options();
@@ -46,9 +47,10 @@ int demo(bool color) {
   fmt::print("{}", render_timeline(outcome->events, {.cluster = 0, .width = 90, .color = color}));
   const BlockwiseFP8Data::Accuracy accuracy = session->compare();
   const bool correct = session->correct(accuracy);
-  fmt::print("\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "
-             "alone: 1.4e-06)\n",
-             correct ? "correct" : "WRONG", accuracy.max_rel_error, accuracy.diff);
+  fmt::print(
+      "\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "
+      "alone: 1.4e-06)\n",
+      correct ? "correct" : "WRONG", accuracy.max_rel_error, accuracy.diff);
 
   heading(2, "The same kernel with one release dropped", color);
   const auto site = std::find_if(outcome->sites.begin(), outcome->sites.end(), [](const loom::Site& candidate) {
@@ -58,8 +60,9 @@ int demo(bool color) {
     fmt::print("the kernel has no such release\n");
     return 1;
   }
-  fmt::print("The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
-             "hang. Here:\n\n");
+  fmt::print(
+      "The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
+      "hang. Here:\n\n");
   loom::Options broken = session->options();
   broken.mutation = loom::Mutation{site->key(), loom::Alteration::drop};
   Result<loom::Outcome> report = session->launch(broken);

@@ -26,8 +26,10 @@ int machine(bool json) {
   }
   fmt::print(
       "loom:sm100   Blackwell as this CPU runs it, {} worker{}\n"
-      "  CTA        up to 1024 threads, 227 KiB shared memory, 128 x 512 words of tensor memory; clusters up to 16 CTAs\n"
-      "  units      mbarrier, named and cluster barriers, TMA tiles (load, multicast, store), tcgen05 alloc, ld, st, mma\n"
+      "  CTA        up to 1024 threads, 227 KiB shared memory, 128 x 512 words of tensor memory; clusters up to 16 "
+      "CTAs\n"
+      "  units      mbarrier, named and cluster barriers, TMA tiles (load, multicast, store), tcgen05 alloc, ld, st, "
+      "mma\n"
       "             (f16, f8f6f4), commit; stmatrix, shuffles, elect\n"
       "  policies   eager (asynchronous work completes at once), lazy (as late as possible), random:SEED,\n"
       "             adversarial (writes early, reads late); any of them with :skew=CTA\n"
@@ -50,7 +52,8 @@ int kernels(bool json) {
     fmt::print("{}\n", list.dump(2));
     return 0;
   }
-  fmt::print("blockwise-fp8   D = alpha * (A * B^T) + beta * C; e4m3, fp32 scales 1x128 and 128x128, bf16 out; sm_100\n");
+  fmt::print(
+      "blockwise-fp8   D = alpha * (A * B^T) + beta * C; e4m3, fp32 scales 1x128 and 128x128, bf16 out; sm_100\n");
   for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
     fmt::print("  {:<9} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory\n", config.key,
                config.cta_group, 128 * config.cta_group, config.cluster_m, config.cluster_n, config.stages,

@@ -11,12 +11,14 @@ void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("kernel", a.kernel, "Which kernel (warploom kernels lists them)")->required();
   command.add_option("--m", a.m, "Rows of A and D")->capture_default_str();
   command.add_option("--n", a.n, "Rows of B, columns of D")->capture_default_str();
-  command.add_option("--k", a.k, "Columns of A and B; rows are padded to 16 bytes, so any will do")->capture_default_str();
+  command.add_option("--k", a.k, "Columns of A and B; rows are padded to 16 bytes, so any will do")
+      ->capture_default_str();
   command.add_option("--alpha", a.alpha, "D = alpha * A * B^T + beta * C")->capture_default_str();
   command.add_option("--beta", a.beta, "0 leaves the residual C out")->capture_default_str();
   command.add_option("--on", a.on, "Where to run")->capture_default_str();
   command.add_option("--config", a.config, "Configuration (warploom kernels lists them); default by shape");
-  command.add_option("--schedule", a.schedule, "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
+  command.add_option("--schedule", a.schedule,
+                     "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
   command.add_option("--policy", a.policy, "eager, lazy, random or adversarial");
   command.add_option("--seed", a.seed, "Seed of the schedule; alone it means --policy random")->capture_default_str();
   command.add_option("--fill", a.fill, "Data: normal, or integer for bit-exact comparison")->capture_default_str();

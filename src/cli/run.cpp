@@ -39,7 +39,8 @@ void print_sites(const std::vector<loom::Site>& sites, bool json) {
     Json list = Json::array();
     for (size_t i = 0; i < sites.size(); ++i) {
       Json alterations = Json::array();
-      for (loom::Alteration alteration : loom::alterations_of(sites[i].operation)) alterations.push_back(to_string(alteration));
+      for (loom::Alteration alteration : loom::alterations_of(sites[i].operation))
+        alterations.push_back(to_string(alteration));
       list.push_back({{"site", i},
                       {"operation", sites[i].operation},
                       {"object", sites[i].object},
@@ -90,15 +91,9 @@ int run(const RunArguments& arguments) {
                         static_cast<double>(arguments.k) / seconds * 1e-9;
 
   if (arguments.json) {
-    Json json{{"kernel", arguments.kernel},
-              {"target", arguments.on},
-              {"config", session->config()},
-              {"m", arguments.m},
-              {"n", arguments.n},
-              {"k", arguments.k},
-              {"alpha", arguments.alpha},
-              {"beta", arguments.beta},
-              {"correct", correct}};
+    Json json{{"kernel", arguments.kernel}, {"target", arguments.on}, {"config", session->config()},
+              {"m", arguments.m},           {"n", arguments.n},       {"k", arguments.k},
+              {"alpha", arguments.alpha},   {"beta", arguments.beta}, {"correct", correct}};
     if (clean) {
       json["max_abs_error"] = accuracy.max_abs_error;
       json["max_rel_error"] = accuracy.max_rel_error;
@@ -125,9 +120,10 @@ int run(const RunArguments& arguments) {
   }
   fmt::print("{} {} x {} x {} on {}, configuration {}, schedule {}\n", arguments.kernel, arguments.m, arguments.n,
              arguments.k, arguments.on, session->config(), options.schedule.text());
-  fmt::print("{}: largest error {:.3g} ({:.2g} of the largest value), diff {:.2e}, {} of {} rows compared with double\n",
-             correct ? "correct" : "WRONG", accuracy.max_abs_error, accuracy.max_rel_error, accuracy.diff, accuracy.rows,
-             arguments.m);
+  fmt::print(
+      "{}: largest error {:.3g} ({:.2g} of the largest value), diff {:.2e}, {} of {} rows compared with double\n",
+      correct ? "correct" : "WRONG", accuracy.max_abs_error, accuracy.max_rel_error, accuracy.diff, accuracy.rows,
+      arguments.m);
   fmt::print("{:.2f} s on this CPU, {:.2f} GFLOP/s, {} operations\n", seconds, gflops, outcome->steps);
   return correct ? 0 : 1;
 }
@@ -209,9 +205,10 @@ int mutate(const RunArguments& arguments) {
                            .dump(2));
     return 0;
   }
-  fmt::print("\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
-             "{} not seen\n",
-             total, original->sites.size(), reported, share, wrong, silent.size());
+  fmt::print(
+      "\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
+      "{} not seen\n",
+      total, original->sites.size(), reported, share, wrong, silent.size());
   if (!silent.empty()) fmt::print("not seen: harmless, or for a race detector to find\n");
   for (const std::string& text : silent) fmt::print("  {}\n", text);
   return 0;

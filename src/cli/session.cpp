@@ -20,17 +20,22 @@ Result<loom::Schedule> schedule_of(const RunArguments& arguments) {
 }  // namespace
 
 Result<Session> Session::prepare(const RunArguments& a) {
-  if (a.kernel != "blockwise-fp8") return Error{fmt::format("there is no kernel '{}'; there is blockwise-fp8", a.kernel)};
+  if (a.kernel != "blockwise-fp8")
+    return Error{fmt::format("there is no kernel '{}'; there is blockwise-fp8", a.kernel)};
   if (a.on != "loom:sm100")
-    return Error{fmt::format("{} cannot run {}; it runs on loom:sm100 (compiled for sm_100a, no GPU launch yet)", a.on, a.kernel)};
+    return Error{fmt::format("{} cannot run {}; it runs on loom:sm100 (compiled for sm_100a, no GPU launch yet)", a.on,
+                             a.kernel)};
   constexpr int64_t largest = 1 << 20;
   for (int64_t extent : {a.m, a.n, a.k})
-    if (extent < 1 || extent > largest) return Error{fmt::format("m, n and k must lie between 1 and {}, not {}", largest, extent)};
+    if (extent < 1 || extent > largest)
+      return Error{fmt::format("m, n and k must lie between 1 and {}, not {}", largest, extent)};
   // A and B are kept quantised and not; C and D.
   const double bytes = 5.0 * static_cast<double>(a.m + a.n) * static_cast<double>(a.k) +
                        4.0 * static_cast<double>(a.m) * static_cast<double>(a.n);
-  if (bytes > 8e9) return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
-  if (a.fill != "normal" && a.fill != "integer") return Error{fmt::format("--fill is normal or integer, not '{}'", a.fill)};
+  if (bytes > 8e9)
+    return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
+  if (a.fill != "normal" && a.fill != "integer")
+    return Error{fmt::format("--fill is normal or integer, not '{}'", a.fill)};
   if (a.sms < 1) return Error{"--sms must be at least 1"};
 
   const std::string config = !a.config.empty() ? a.config : a.m > 128 ? "2sm-2x1" : "1sm-1x1";
@@ -71,7 +76,8 @@ Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector
   const std::string name = text.substr(0, at);
   uint32_t index = 0;
   if (at == std::string::npos ||
-      std::from_chars(text.data() + at + 1, text.data() + text.size(), index).ec != std::errc{} || index >= sites.size())
+      std::from_chars(text.data() + at + 1, text.data() + text.size(), index).ec != std::errc{} ||
+      index >= sites.size())
     return Error{fmt::format("--mutate takes ALTERATION@SITE with SITE from 0 to {} (--sites lists them), not '{}'",
                              sites.size() - 1, text)};
   std::string possible;

@@ -80,27 +80,32 @@ Result<loom::Outcome> run_on_loom(const BlockwiseFP8Problem& problem, std::strin
 
   const int cluster_m = row->config.cluster_m, cluster_n = row->config.cluster_n;
   const int size = cluster_m * cluster_n;
-  if (target.sms < size) return Error{fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs", target.sms, size)};
+  if (target.sms < size)
+    return Error{fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs", target.sms, size)};
   auto ceil_div = [](int a, int b) { return (a + b - 1) / b; };
   const int cluster_tiles =
       ceil_div(ceil_div(problem.m, row->tile_m), cluster_m) * ceil_div(ceil_div(problem.n, row->tile_n), cluster_n);
   const int clusters = std::min(cluster_tiles, target.sms / size);
 
   const auto k_blocks = static_cast<size_t>(ceil_div(problem.k, 128));
-  auto span = [](int rows_, int64_t stride, size_t bytes) { return static_cast<size_t>(rows_) * static_cast<size_t>(stride) * bytes; };
+  auto span = [](int rows_, int64_t stride, size_t bytes) {
+    return static_cast<size_t>(rows_) * static_cast<size_t>(stride) * bytes;
+  };
   const loom::TensorRef tensors[] = {
       {problem.d.data, span(problem.m, problem.d.stride, 2), loom::Access::write, "D"},
       {problem.a.data, span(problem.m, problem.a.stride, 1), loom::Access::read, "A"},
       {problem.b.data, span(problem.n, problem.b.stride, 1), loom::Access::read, "B"},
-      {problem.a_scales.data, k_blocks * static_cast<size_t>(problem.a_scales.stride) * 4, loom::Access::read, "a_scales"},
+      {problem.a_scales.data, k_blocks * static_cast<size_t>(problem.a_scales.stride) * 4, loom::Access::read,
+       "a_scales"},
       {problem.b_scales, static_cast<size_t>(ceil_div(problem.n, 128)) * k_blocks * 4, loom::Access::read, "b_scales"},
       {problem.c.data, problem.beta != 0.0f ? span(problem.m, problem.c.stride, 2) : 0, loom::Access::read, "C"},
   };
-  const loom::LaunchConfig config{.kernel = "blockwise-fp8",
-                                  .grid = {static_cast<uint32_t>(cluster_m * clusters), static_cast<uint32_t>(cluster_n), 1},
-                                  .cluster = {static_cast<uint32_t>(cluster_m), static_cast<uint32_t>(cluster_n), 1},
-                                  .threads = row->threads,
-                                  .shared_bytes = row->config.shared_bytes};
+  const loom::LaunchConfig config{
+      .kernel = "blockwise-fp8",
+      .grid = {static_cast<uint32_t>(cluster_m * clusters), static_cast<uint32_t>(cluster_n), 1},
+      .cluster = {static_cast<uint32_t>(cluster_m), static_cast<uint32_t>(cluster_n), 1},
+      .threads = row->threads,
+      .shared_bytes = row->config.shared_bytes};
   return loom::launch(config, row->entry, &*params, tensors, target.options);
 }
 

@@ -1,10 +1,10 @@
 // What is possible, and the kernel's parameters: the same for both machines, which differ only in how a tensor map is
 // made.
-#include "kernels/blockwise_fp8_params.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdint>
+
+#include "kernels/blockwise_fp8_params.hpp"
 
 namespace warploom {
 namespace {
@@ -13,7 +13,8 @@ template <class T>
 std::string check_matrix(const char* name, const Matrix<T>& matrix, int64_t columns) {
   const auto unit = static_cast<int64_t>(16 / sizeof(T));
   if (matrix.data == nullptr) return fmt::format("{} is missing", name);
-  if (reinterpret_cast<uintptr_t>(matrix.data) % 16 != 0) return fmt::format("{} must start at a multiple of 16 bytes", name);
+  if (reinterpret_cast<uintptr_t>(matrix.data) % 16 != 0)
+    return fmt::format("{} must start at a multiple of 16 bytes", name);
   if (matrix.stride < columns)
     return fmt::format("rows of {} are {} elements apart but {} long", name, matrix.stride, columns);
   if (matrix.stride % unit != 0)
@@ -25,7 +26,8 @@ std::string check_matrix(const char* name, const Matrix<T>& matrix, int64_t colu
 }  // namespace
 
 std::string why_not(const BlockwiseFP8Problem& p) {
-  if (p.m < 1 || p.n < 1 || p.k < 1) return fmt::format("m, n and k must be at least 1, not {} x {} x {}", p.m, p.n, p.k);
+  if (p.m < 1 || p.n < 1 || p.k < 1)
+    return fmt::format("m, n and k must be at least 1, not {} x {} x {}", p.m, p.n, p.k);
   if (std::string s = check_matrix("A", p.a, p.k); !s.empty()) return s;
   if (std::string s = check_matrix("B", p.b, p.k); !s.empty()) return s;
   if (std::string s = check_matrix("a_scales", p.a_scales, p.m); !s.empty()) return s;
@@ -60,12 +62,14 @@ Result<BlockwiseFP8Params> make_params(const BlockwiseFP8Problem& p, const Block
   const int k_blocks = (p.k + 127) / 128;
   const bool residual = p.beta != 0.0f;
   std::string error;
-  if (error = map(params.a, TmaType::u8, p.a.data, p.k, p.m, p.a.stride, 128, boxes.a_rows, Swizzle::b128); !error.empty())
+  if (error = map(params.a, TmaType::u8, p.a.data, p.k, p.m, p.a.stride, 128, boxes.a_rows, Swizzle::b128);
+      !error.empty())
     return Error{error};
-  if (error = map(params.b, TmaType::u8, p.b.data, p.k, p.n, p.b.stride, 128, boxes.b_rows, Swizzle::b128); !error.empty())
+  if (error = map(params.b, TmaType::u8, p.b.data, p.k, p.n, p.b.stride, 128, boxes.b_rows, Swizzle::b128);
+      !error.empty())
     return Error{error};
-  if (error = map(params.a_scales, TmaType::f32, p.a_scales.data, p.m, k_blocks, p.a_scales.stride * 4, boxes.tile_rows, 1,
-                  Swizzle::none);
+  if (error = map(params.a_scales, TmaType::f32, p.a_scales.data, p.m, k_blocks, p.a_scales.stride * 4, boxes.tile_rows,
+                  1, Swizzle::none);
       !error.empty())
     return Error{error};
   if (error = map(params.d, TmaType::bf16, p.d.data, p.n, p.m, p.d.stride * 2, boxes.strip_columns, boxes.tile_rows,
@@ -74,7 +78,8 @@ Result<BlockwiseFP8Params> make_params(const BlockwiseFP8Problem& p, const Block
     return Error{error};
   const void* c = residual ? static_cast<const void*>(p.c.data) : p.d.data;
   const int64_t c_stride = residual ? p.c.stride : p.d.stride;
-  if (error = map(params.c, TmaType::bf16, c, p.n, p.m, c_stride * 2, boxes.strip_columns, boxes.tile_rows, Swizzle::b128);
+  if (error =
+          map(params.c, TmaType::bf16, c, p.n, p.m, c_stride * 2, boxes.strip_columns, boxes.tile_rows, Swizzle::b128);
       !error.empty())
     return Error{error};
   params.b_scales = p.b_scales;

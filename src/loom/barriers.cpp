@@ -65,7 +65,8 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
   Cta& cta = *thread.cta;
   const uint32_t offset = address & offset_mask;
   if (owner(address) != &cta || offset % 8 != 0 || !inside(cta, offset, 8))
-    fail(thread, pc, "BAR-ADDRESS", fmt::format("mbarrier.init needs an 8-byte aligned address of this CTA, not 0x{:08x}", address));
+    fail(thread, pc, "BAR-ADDRESS",
+         fmt::format("mbarrier.init needs an 8-byte aligned address of this CTA, not 0x{:08x}", address));
   for (uint32_t i = 0; i < altered.times; ++i) {
     if (const Barrier* live = find_barrier(cta, offset))
       fail(thread, pc, "BAR-REINIT", fmt::format("{} is initialised again while it is live", live->name()));
@@ -75,7 +76,8 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
     barrier->live = true;
     if (barrier->state.init(count + static_cast<uint32_t>(altered.count)) != MbarrierFault::none)
       fail(thread, pc, "ARRIVE-OVERFLOW",
-           fmt::format("mbarrier.init with count {}; 1 to 1048575 are possible", count + static_cast<uint32_t>(altered.count)));
+           fmt::format("mbarrier.init with count {}; 1 to 1048575 are possible",
+                       count + static_cast<uint32_t>(altered.count)));
     const uint64_t word = barrier_tag | cta.barriers.size();
     std::memcpy(cta.window + offset, &word, sizeof(word));
     cta.barriers.push_back(std::move(barrier));
@@ -159,8 +161,9 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
                        barrier.name(), barrier.cta->rank, state.phase, state.pending, state.expected),
            std::move(notes));
     case MbarrierFault::count_range:
-      fail(thread, pc, "ARRIVE-OVERFLOW", fmt::format("an arrive count of {} on {}; 1 to 1048575 are possible",
-                                                      signal.arrivals, barrier.name()), std::move(notes));
+      fail(thread, pc, "ARRIVE-OVERFLOW",
+           fmt::format("an arrive count of {} on {}; 1 to 1048575 are possible", signal.arrivals, barrier.name()),
+           std::move(notes));
     case MbarrierFault::tx_underflow:
     case MbarrierFault::tx_overflow:
       fail(thread, pc, "TX-RANGE",
@@ -171,7 +174,8 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
   }
 }
 
-void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes) {
+void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count,
+                              uint32_t bytes) {
   step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
@@ -180,8 +184,7 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
                           : kind == SignalKind::complete_tx      ? "mbarrier.complete_tx"
                                                                  : "mbarrier.arrive_drop";
   const Altered altered = alter(operation, pc, barrier);
-  if (altered.wrong_stage)
-    barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), false);
+  if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), false);
   for (uint32_t i = 0; i < altered.times; ++i) {
     Signal signal{.kind = kind, .warp = thread.warp, .lanes = 1u << thread.id.lane, .pc = pc, .times = 1};
     if (kind == SignalKind::arrive || kind == SignalKind::arrive_drop)
@@ -209,7 +212,8 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
 
   if (barrier->ring != nullptr && barrier->side != 2) {
     auto& sides = thread.warp->sides;
-    auto bound = std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == barrier->ring; });
+    auto bound =
+        std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == barrier->ring; });
     if (bound == sides.end()) {
       sides.emplace_back(barrier->ring, barrier->side);
     } else if (bound->second != barrier->side) {
@@ -336,7 +340,8 @@ void Cluster::cluster_wait(Thread& thread, Pc pc) {
     thread.cluster_arrived = false;
     return;
   }
-  if (!thread.cluster_arrived) fail(thread, pc, "CLUSTER-BAR", "a thread waits at the cluster barrier without having arrived");
+  if (!thread.cluster_arrived)
+    fail(thread, pc, "CLUSTER-BAR", "a thread waits at the cluster barrier without having arrived");
   const uint64_t before = thread.time;
   while (cluster_phase_ == thread.cluster_phase) {
     thread.wait = {.kind = WaitKind::cluster_barrier, .pc = pc};

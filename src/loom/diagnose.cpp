@@ -214,20 +214,23 @@ class Diagnosis {
         waiter.bytes_armed += signal.bytes;
     }
     if (state.phase + 1 > wait.phases && wait.phases > 0) {
-      waiter.causes.push_back(fmt::format("phase {} is complete, but the barrier has moved on to phase {}: the waiter "
-                                          "came too late or waits on the wrong parity",
-                                          waiter.phase, state.phase));
+      waiter.causes.push_back(
+          fmt::format("phase {} is complete, but the barrier has moved on to phase {}: the waiter "
+                      "came too late or waits on the wrong parity",
+                      waiter.phase, state.phase));
       return;
     }
     if (state.phase + 1 < wait.phases)
       waiter.causes.push_back(fmt::format("the barrier is only in phase {}", state.phase));
     if (state.tx > 0)
-      waiter.causes.push_back(fmt::format("{} of {} armed bytes have not landed and no TMA load is in flight: more was "
-                                          "armed than issued",
-                                          state.tx, waiter.bytes_armed));
+      waiter.causes.push_back(
+          fmt::format("{} of {} armed bytes have not landed and no TMA load is in flight: more was "
+                      "armed than issued",
+                      state.tx, waiter.bytes_armed));
     if (state.tx < 0)
-      waiter.causes.push_back(fmt::format("{} bytes landed beyond the {} armed: {}", -state.tx, waiter.bytes_armed,
-                                          waiter.bytes_armed == 0 ? "nobody armed this phase" : "too little was armed"));
+      waiter.causes.push_back(
+          fmt::format("{} bytes landed beyond the {} armed: {}", -state.tx, waiter.bytes_armed,
+                      waiter.bytes_armed == 0 ? "nobody armed this phase" : "too little was armed"));
     if (state.pending > 0) missing_arrivals(waiter, barrier);
   }
 
@@ -249,7 +252,8 @@ class Diagnosis {
       where = line_of(location(signal.pc));
       doing = whereabouts(*signal.warp);
     }
-    const std::string count = fmt::format("{} of {} arrivals are missing", barrier.state.pending, barrier.state.expected);
+    const std::string count =
+        fmt::format("{} of {} arrivals are missing", barrier.state.pending, barrier.state.expected);
     if (!absent.empty()) {
       std::vector<std::string> names;
       for (const Agents& agents : absent) names.push_back(describe(agents));
@@ -260,14 +264,14 @@ class Diagnosis {
     // First phase, or everyone who came before came again: the policies say who is meant.
     const Warp* witness = meant(barrier, came, absent);
     if (witness == nullptr) {
-      waiter.causes.push_back(barrier.signalled_by[0] == '\0' ? count
-                                                              : fmt::format("{}; they come from {}", count, barrier.signalled_by));
+      waiter.causes.push_back(
+          barrier.signalled_by[0] == '\0' ? count : fmt::format("{}; they come from {}", count, barrier.signalled_by));
       return;
     }
     std::vector<std::string> names;
     for (const Agents& agents : absent) names.push_back(describe(agents));
-    waiter.causes.push_back(fmt::format("{}: {} did not bring them (now: {})", count, fmt::join(names, ", "),
-                                        whereabouts(*witness)));
+    waiter.causes.push_back(
+        fmt::format("{}: {} did not bring them (now: {})", count, fmt::join(names, ", "), whereabouts(*witness)));
   }
 
   /// Warps in a role that the barrier's policies name and of which no warp's arrival has come; one of them is returned.
@@ -315,8 +319,8 @@ class Diagnosis {
     for (const Warp* warp : members) merge(present, agents_of(*warp, 0xffffffffu));
     std::vector<std::string> names;
     for (const Agents& agents : present) names.push_back(describe(agents));
-    waiter.causes.push_back(fmt::format("{} of {} threads have arrived: {}", barrier.arrived, barrier.expected,
-                                        fmt::join(names, ", ")));
+    waiter.causes.push_back(
+        fmt::format("{} of {} threads have arrived: {}", barrier.arrived, barrier.expected, fmt::join(names, ", ")));
   }
 
   void explain_cluster(Waiter& waiter) {
@@ -342,13 +346,15 @@ class Diagnosis {
     waiter.object = fmt::format("{} of its own warp", wait.operation);
     uint32_t present = 0;
     for (const Agents& agents : waiter.agents) present |= agents.lanes;
-    waiter.causes.push_back(fmt::format("lanes 0x{:08x} of mask 0x{:08x} have not come", wait.mask & ~present, wait.mask));
+    waiter.causes.push_back(
+        fmt::format("lanes 0x{:08x} of mask 0x{:08x} have not come", wait.mask & ~present, wait.mask));
   }
 
   Cluster& cluster_;
 };
 
-void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
+void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string message,
+                          std::vector<std::string> notes) {
   dead_ = true;
   Finding finding{.code = code, .message = std::move(message), .agent = {}, .at = {}, .notes = std::move(notes)};
   if (thread != nullptr) finding.agent = agents_of(*thread->warp, 1u << thread->id.lane);
@@ -370,7 +376,8 @@ void Cluster::deadlock() {
     if (thread->state == Thread::State::parked) warps.insert({thread->cta->rank, thread->id.warp});
   add_finding(nullptr, nullptr, "DEADLOCK",
               fmt::format("{} and nothing can make progress",
-                          warps.size() == 1 ? "1 warp waits" : fmt::format("{} warps wait", warps.size())), {});
+                          warps.size() == 1 ? "1 warp waits" : fmt::format("{} warps wait", warps.size())),
+              {});
 }
 
 Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {

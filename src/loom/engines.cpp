@@ -102,7 +102,8 @@ void Cluster::progress(AsyncOp& op, bool& done) {
   switch (op.kind) {
     case AsyncOp::Kind::tma_load: {
       if (op.destination->alive == 0) {
-        fail_async(op, "EXIT-REMOTE", fmt::format("a TMA load lands in CTA {}, which has exited", op.destination->rank));
+        fail_async(op, "EXIT-REMOTE",
+                   fmt::format("a TMA load lands in CTA {}, which has exited", op.destination->rank));
         return;
       }
       if (op.barrier_cta->alive == 0) {
@@ -149,7 +150,8 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     }
     case AsyncOp::Kind::mma: {
       MmaMemory memory[2];
-      const uint32_t first = op.issuer->cta->rank / static_cast<uint32_t>(op.cta_group) * static_cast<uint32_t>(op.cta_group);
+      const uint32_t first =
+          op.issuer->cta->rank / static_cast<uint32_t>(op.cta_group) * static_cast<uint32_t>(op.cta_group);
       for (int i = 0; i < op.cta_group; ++i) {
         Cta& cta = *ctas_[first + static_cast<uint32_t>(i)];
         if (cta.alive == 0) {
@@ -201,10 +203,12 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   if (std::string rule = check_tma_copy(decoded.args, offset, at.c, at.rank, false); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
   if (owner(destination) != thread.cta)
-    fail(thread, pc, "TMA-RULE", "the destination of a TMA load must be in the issuing CTA; multicast names the others");
+    fail(thread, pc, "TMA-RULE",
+         "the destination of a TMA load must be in the issuing CTA; multicast names the others");
   if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
-    fail(thread, pc, "OOB-SHARED", fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory",
-                                               tma_box_footprint(decoded.args), offset));
+    fail(thread, pc, "OOB-SHARED",
+         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", tma_box_footprint(decoded.args),
+                     offset));
   Cta* barrier_cta = owner(barrier);
   uint32_t barrier_offset = barrier & offset_mask;
   if (barrier_cta == nullptr) fail(thread, pc, "BAR-ADDRESS", "the barrier of a TMA load is outside the cluster");
@@ -212,8 +216,9 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
     fail(thread, pc, "TMA-RULE", "a TMA load with cta_group::2 needs clusters with an even number of CTAs");
   const bool same_pair = barrier_cta->rank / 2 == thread.cta->rank / 2;
   if (barrier_cta != thread.cta && (cta_group != 2 || !same_pair))
-    fail(thread, pc, "TMA-RULE", fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group,
-                                             barrier_cta->rank, cta_group == 2 ? "not of its pair" : "not its own"));
+    fail(thread, pc, "TMA-RULE",
+         fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group, barrier_cta->rank,
+                     cta_group == 2 ? "not of its pair" : "not its own"));
   const ByteRange range = tma_global_range(decoded.args, at.c, false);
   if (range.begin != range.end && tensor(range.begin, range.end, false) == nullptr)
     fail(thread, pc, "OOB-GLOBAL", "a TMA load reads global memory outside the launch's tensors");
@@ -267,8 +272,9 @@ void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t so
     fail(thread, pc, "TMA-RULE", std::move(rule));
   if (owner(source) != thread.cta) fail(thread, pc, "TMA-RULE", "the source of a TMA store must be in the issuing CTA");
   if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
-    fail(thread, pc, "OOB-SHARED", fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory",
-                                               tma_box_footprint(decoded.args), offset));
+    fail(thread, pc, "OOB-SHARED",
+         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", tma_box_footprint(decoded.args),
+                     offset));
   const ByteRange range = tma_global_range(decoded.args, at.c, true);
   if (range.begin != range.end && tensor(range.begin, range.end, true) == nullptr)
     fail(thread, pc, "OOB-GLOBAL", "a TMA store writes global memory outside the launch's writable tensors");

@@ -1,6 +1,6 @@
 // A thread of the loom is a fiber: its own stack with a guard page, and a context that jump_fcontext switches to.
-// Fibers never change OS thread. A fiber that met an error is simply never resumed: nothing unwinds, because destructors
-// would signal barriers of a dead machine.
+// Fibers never change OS thread. A fiber that met an error is simply never resumed: nothing unwinds, because
+// destructors would signal barriers of a dead machine.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>

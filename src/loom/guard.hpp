@@ -1,5 +1,5 @@
-// Two ways in which a thread can fail without ever calling the loom: it overruns its stack, or it loops for ever. Signal
-// handlers turn both into findings: they note what happened and leave the fiber for the scheduler, for good.
+// Two ways in which a thread can fail without ever calling the loom: it overruns its stack, or it loops for ever.
+// Signal handlers turn both into findings: they note what happened and leave the fiber for the scheduler, for good.
 #pragma once
 
 #include <atomic>

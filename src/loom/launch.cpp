@@ -77,7 +77,8 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
   if (options.mutation)
     outcome.report.mutation = fmt::format("{} {}", to_string(options.mutation->alteration), options.mutation->site);
   if (std::string rule = check(config, options); !rule.empty()) {
-    outcome.report.findings.push_back({.code = "LAUNCH", .message = std::move(rule), .agent = {}, .at = {}, .notes = {}});
+    outcome.report.findings.push_back(
+        {.code = "LAUNCH", .message = std::move(rule), .agent = {}, .at = {}, .notes = {}});
     return outcome;
   }
 

@@ -1,7 +1,7 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
-// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), tensor_memory.cpp,
-// diagnose.cpp (from state to Report).
+// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core),
+// tensor_memory.cpp, diagnose.cpp (from state to Report).
 #pragma once
 
 #include <cstring>

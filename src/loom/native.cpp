@@ -26,8 +26,8 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
   cluster.step(self, pc);
   const uint32_t lane = self.id.lane;
   if ((mask >> lane & 1) == 0)
-    cluster.fail(self, pc, "DIVERGENCE", fmt::format("lane {} executes {} with mask 0x{:08x}, which leaves it out", lane,
-                                                     operation, mask));
+    cluster.fail(self, pc, "DIVERGENCE",
+                 fmt::format("lane {} executes {} with mask 0x{:08x}, which leaves it out", lane, operation, mask));
   auto counter = std::find_if(self.collectives.begin(), self.collectives.end(),
                               [&](const auto& entry) { return entry.first == mask; });
   if (counter == self.collectives.end()) counter = self.collectives.insert(counter, {mask, 0});
@@ -83,9 +83,9 @@ void uniform_operation(Pc pc, const char* operation, const LaneArguments& argume
   warp_operation(pc, operation, arguments, [&](const Collective& all) {
     for (uint32_t lane = 0; lane < 32; ++lane)
       if (all.lanes[lane].a != arguments.a || all.lanes[lane].b != arguments.b)
-        thread().cluster->fail(thread(), pc, "DIVERGENCE",
-                               fmt::format("lanes {} and {} execute {} with different arguments", lane,
-                                           thread().id.lane, operation));
+        thread().cluster->fail(
+            thread(), pc, "DIVERGENCE",
+            fmt::format("lanes {} and {} execute {} with different arguments", lane, thread().id.lane, operation));
     execute(all);
   });
 }
@@ -100,7 +100,8 @@ uint32_t shared_address(const void* object) noexcept {
   Thread& self = thread();
   const auto offset = static_cast<const std::byte*>(object) - self.cta->window;
   if (offset < 0 || offset >= self.cta->window_bytes)
-    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED", "the address of an object that is not in this CTA's shared memory");
+    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+                       "the address of an object that is not in this CTA's shared memory");
   return self.cta->rank << rank_shift | static_cast<uint32_t>(offset);
 }
 
@@ -146,8 +147,9 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
         case Shuffle::down: from = l + (by & 31) > 31 ? l : l + (by & 31); break;
       }
       if ((mask >> from & 1) == 0)
-        to->cluster->fail(thread(), pc, "DIVERGENCE", fmt::format("{} reads lane {}, which is not in mask 0x{:08x}",
-                                                                  names[static_cast<int>(mode)], from, mask));
+        to->cluster->fail(
+            thread(), pc, "DIVERGENCE",
+            fmt::format("{} reads lane {}, which is not in mask 0x{:08x}", names[static_cast<int>(mode)], from, mask));
       to->collective_result = static_cast<uint32_t>(all.lanes[from].a);
     }
   });
@@ -156,9 +158,8 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
 
 void bar_sync(uint32_t id, uint32_t threads) noexcept {
   const Pc pc = WARPLOOM_PC;
-  uniform_operation(pc, "bar.sync", {.a = id, .b = threads}, [&](const Collective&) {
-    thread().cluster->named_barrier(*thread().warp, pc, id, threads, true);
-  });
+  uniform_operation(pc, "bar.sync", {.a = id, .b = threads},
+                    [&](const Collective&) { thread().cluster->named_barrier(*thread().warp, pc, id, threads, true); });
 }
 
 void bar_arrive(uint32_t id, uint32_t threads) noexcept {
@@ -240,9 +241,8 @@ void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
 }
 void tmem_relinquish(int cta_group) noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "tcgen05.relinquish_alloc_permit", {}, [&](const Collective&) {
-    thread().cluster->tmem_relinquish(*thread().warp, pc, cta_group);
-  });
+  warp_operation(pc, "tcgen05.relinquish_alloc_permit", {},
+                 [&](const Collective&) { thread().cluster->tmem_relinquish(*thread().warp, pc, cta_group); });
 }
 void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
   const Pc pc = WARPLOOM_PC;
@@ -271,14 +271,14 @@ void tmem_wait_load() noexcept {
 }
 void tmem_wait_store() noexcept {
   const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "tcgen05.wait::st", {}, [&](const Collective&) {
-    thread().cluster->tmem_wait(*thread().warp, pc, false);
-  });
+  warp_operation(pc, "tcgen05.wait::st", {},
+                 [&](const Collective&) { thread().cluster->tmem_wait(*thread().warp, pc, false); });
 }
 void fragment_misuse(const char* what) noexcept {
   Thread& self = thread();
-  self.cluster->fail(self, WARPLOOM_PC, "FRAGMENT",
-                     fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
+  self.cluster->fail(
+      self, WARPLOOM_PC, "FRAGMENT",
+      fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
 }
 
 void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept {

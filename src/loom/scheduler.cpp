@@ -312,13 +312,13 @@ void Cluster::finish() {
       const MbarrierState& state = barrier->state;
       if (!barrier->live || (state.pending == state.expected && state.tx == 0)) continue;
       const Signal* last = barrier->current.empty() ? nullptr : &barrier->current.back();
-      add_finding(last != nullptr ? last->warp->lanes[0] : nullptr, last != nullptr ? last->pc : nullptr,
-                  "EXIT-BARRIER",
-                  fmt::format("the kernel ended with {} of cta {} in the middle of phase {}: {} of {} arrivals, {} bytes "
-                              "outstanding",
-                              barrier->name(), cta->rank, state.phase, state.expected - state.pending, state.expected,
-                              state.tx),
-                  signalled_by(*barrier));
+      add_finding(
+          last != nullptr ? last->warp->lanes[0] : nullptr, last != nullptr ? last->pc : nullptr, "EXIT-BARRIER",
+          fmt::format("the kernel ended with {} of cta {} in the middle of phase {}: {} of {} arrivals, {} bytes "
+                      "outstanding",
+                      barrier->name(), cta->rank, state.phase, state.expected - state.pending, state.expected,
+                      state.tx),
+          signalled_by(*barrier));
       return;
     }
   }

@@ -146,7 +146,8 @@ class Symbols {
 
   /// clang writes no .debug_aranges, which is all that dwfl_module_addrdie looks at.
   static Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr* bias) {
-    if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias)) return unit;
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias); unit != nullptr && dwarf_haspc(unit, pc - *bias) > 0)
+      return unit;
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, bias)) != nullptr;) {
       if (dwarf_haspc(unit, pc - *bias) > 0) return unit;
     }
@@ -174,7 +175,7 @@ class Symbols {
       unit = &split;
     }
     std::vector<Dwarf_Die> path;
-    find_scopes(unit, pc - bias, path);
+    if (!find_scopes(unit, pc - bias, path, false)) find_scopes(unit, pc - bias, path, true);
     for (Dwarf_Die& scope : path | std::views::reverse) {
       frames.push_back(make_frame(file, line, &scope));
       if (dwarf_tag(&scope) == DW_TAG_subprogram) break;
@@ -188,27 +189,31 @@ class Symbols {
   }
 
   /// Appends the function that holds `pc` and the functions inlined there, outermost first. libdw's own dwarf_getscopes
-  /// misses functions that clang describes inside their namespace.
-  static bool find_scopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>& path) {
+  /// misses functions that clang describes inside their namespace. `everywhere` also looks inside functions that do not
+  /// hold `pc`: g++ describes the code of a local lambda there.
+  static bool find_scopes(Dwarf_Die* parent, Dwarf_Addr pc, std::vector<Dwarf_Die>& path, bool everywhere) {
     Dwarf_Die die;
     if (dwarf_child(parent, &die) != 0) return false;
     do {
       switch (dwarf_tag(&die)) {
         case DW_TAG_subprogram:
         case DW_TAG_inlined_subroutine:
-          if (dwarf_haspc(&die, pc) <= 0) break;
+          if (dwarf_haspc(&die, pc) <= 0) {
+            if (everywhere && find_scopes(&die, pc, path, true)) return true;
+            break;
+          }
           path.push_back(die);
-          find_scopes(&die, pc, path);
+          find_scopes(&die, pc, path, false);
           return true;
         case DW_TAG_lexical_block:
           // A block without ranges of its own (an abstract one has none either) may still hold one that has.
-          if (dwarf_haspc(&die, pc) < 0) break;
-          if (find_scopes(&die, pc, path)) return true;
+          if (!everywhere && dwarf_haspc(&die, pc) < 0) break;
+          if (find_scopes(&die, pc, path, everywhere)) return true;
           break;
         case DW_TAG_namespace:
         case DW_TAG_class_type:
         case DW_TAG_structure_type:
-          if (find_scopes(&die, pc, path)) return true;
+          if (find_scopes(&die, pc, path, everywhere)) return true;
           break;
         default: break;
       }

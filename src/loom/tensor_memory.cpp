@@ -36,7 +36,8 @@ void Cluster::tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32
   note_cta_group(thread, pc, cta_group);
   Cta& cta = *warp.cta;
   if (!legal_columns(columns))
-    fail(thread, pc, "TMEM-RULE", fmt::format("tcgen05.alloc of {} columns; 32, 64, 128, 256 or 512 are possible", columns));
+    fail(thread, pc, "TMEM-RULE",
+         fmt::format("tcgen05.alloc of {} columns; 32, 64, 128, 256 or 512 are possible", columns));
   if (cta.relinquished) fail(thread, pc, "TMEM-RULE", "tcgen05.alloc after relinquish_alloc_permit");
   if (columns > cta.last_allocation)
     fail(thread, pc, "TMEM-RULE",
@@ -194,7 +195,8 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::Tm
     access.registers[lane] = registers;
     if (load) {
       access.in_flight[lane] = static_cast<bool*>(lanes.lanes[lane].q);
-      if (*access.in_flight[lane]) fail(thread, pc, "FRAGMENT", "tcgen05.ld into a fragment whose load is still in flight");
+      if (*access.in_flight[lane])
+        fail(thread, pc, "FRAGMENT", "tcgen05.ld into a fragment whose load is still in flight");
       *access.in_flight[lane] = true;
       std::memset(registers, 0xff, count * sizeof(uint32_t));
     } else {

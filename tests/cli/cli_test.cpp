@@ -24,11 +24,12 @@ Output warploom(const std::string& arguments) {
 }
 
 TEST(Cli, RunPrintsTheDocumentedJson) {
-  const Output output = warploom("run blockwise-fp8 --m 130 --n 72 --k 200 --beta 1 --on loom:sm100 --policy lazy --json");
+  const Output output =
+      warploom("run blockwise-fp8 --m 130 --n 72 --k 200 --beta 1 --on loom:sm100 --policy lazy --json");
   EXPECT_EQ(output.code, 0) << output.text;
   const auto json = nlohmann::json::parse(output.text);
-  for (const char* key : {"kernel", "target", "config", "m", "n", "k", "correct", "max_abs_error", "max_rel_error", "diff",
-                          "gflops", "seconds", "schedule"})
+  for (const char* key : {"kernel", "target", "config", "m", "n", "k", "correct", "max_abs_error", "max_rel_error",
+                          "diff", "gflops", "seconds", "schedule"})
     EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["correct"], true);
   EXPECT_EQ(json["m"], 130);
@@ -44,7 +45,9 @@ TEST(Cli, ScheduleFromItsParts) {
 TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
   const auto sites = nlohmann::json::parse(warploom("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
   size_t site = 0;
-  while (site < sites.size() && !(sites[site]["operation"] == "mbarrier.arrive" && sites[site]["object"] == "accum.empty")) ++site;
+  while (site < sites.size() &&
+         !(sites[site]["operation"] == "mbarrier.arrive" && sites[site]["object"] == "accum.empty"))
+    ++site;
   ASSERT_LT(site, sites.size());
   const std::string run = "run blockwise-fp8 --m 128 --n 128 --k 1200 --mutate drop@" + std::to_string(site);
   const Output text = warploom(run);

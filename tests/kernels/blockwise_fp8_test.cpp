@@ -65,8 +65,8 @@ TEST(BlockwiseFP8, ThereAreEnoughShapes) { EXPECT_GE(shapes().size(), 60u); }
 
 class BlockwiseFP8Shapes : public testing::TestWithParam<int> {};
 
-// Each shape, 1-SM and 2-SM, with and without residual, on integers and on normal numbers; the two halves of the product
-// residual x fill alternate.
+// Each shape, 1-SM and 2-SM, with and without residual, on integers and on normal numbers; the two halves of the
+// product residual x fill alternate.
 TEST_P(BlockwiseFP8Shapes, Right) {
   const auto list = shapes();
   for (size_t i = static_cast<size_t>(GetParam()); i < list.size(); i += 8) {
@@ -131,9 +131,11 @@ std::vector<std::string> policies_and(int random, int pair) {
   std::vector<std::string> list{"eager", "lazy", "adversarial", "lazy:5", "adversarial:9", "eager:3"};
   for (int cta = 0; cta < pair; ++cta)
     for (const char* policy : {"eager", "lazy", "random:11", "random:12", "adversarial"})
-      list.push_back(fmt::format("{}{}:skew={}", policy, std::string_view(policy).find(':') == std::string_view::npos ? ":0" : "", cta));
+      list.push_back(fmt::format("{}{}:skew={}", policy,
+                                 std::string_view(policy).find(':') == std::string_view::npos ? ":0" : "", cta));
   for (int i = 0; i < random; ++i)
-    list.push_back(fmt::format("random:{:x}{}", i + 1, pair == 2 && i % 4 == 3 ? fmt::format(":skew={}", i / 4 % 2) : ""));
+    list.push_back(
+        fmt::format("random:{:x}{}", i + 1, pair == 2 && i % 4 == 3 ? fmt::format(":skew={}", i / 4 % 2) : ""));
   return list;
 }
 
@@ -213,12 +215,10 @@ TEST(BlockwiseFP8, SaysWhyNot) {
             "rows of a_scales are 66 elements apart; a multiple of 4 (16 bytes) is needed, so pad them");
   EXPECT_EQ(with([](auto& p) { p.b_scales = nullptr; }), "b_scales is missing");
   EXPECT_EQ(with([](auto& p) { p.c.data = nullptr; }), "C is missing");
-  EXPECT_EQ(with([](auto& p) {
-              p.c = {p.d.data, p.d.stride + 8};
-            }),
-            "C may be D only with the same row stride");
-  EXPECT_EQ(refusal(good, "3sm"), "there is no configuration '3sm'; blockwise-fp8 has 1sm-1x1, 1sm-2x1, 1sm-2x2, "
-                                  "2sm-2x1, 2sm-2x2, 2sm-4x1");
+  EXPECT_EQ(with([](auto& p) { p.c = {p.d.data, p.d.stride + 8}; }), "C may be D only with the same row stride");
+  EXPECT_EQ(refusal(good, "3sm"),
+            "there is no configuration '3sm'; blockwise-fp8 has 1sm-1x1, 1sm-2x1, 1sm-2x2, "
+            "2sm-2x1, 2sm-2x2, 2sm-4x1");
   EXPECT_TRUE(std::all_of(data.d.begin(), data.d.end(), [](bf16 value) { return value.bits == 0x7fff; }));
 }
 

@@ -20,7 +20,8 @@ void alter_everything(const char* config, const std::vector<const char*>& schedu
   const auto found = find_blockwise_fp8_config(config);
   ASSERT_TRUE(found);
   const int sms = found->cluster_m * found->cluster_n;
-  BlockwiseFP8Data data(128 * found->cluster_m, 2 * 128 * found->cluster_n, (2 * found->stages + 1) * 128, Fill::integer, 3);
+  BlockwiseFP8Data data(128 * found->cluster_m, 2 * 128 * found->cluster_n, (2 * found->stages + 1) * 128,
+                        Fill::integer, 3);
   loom::Options options;
   options.record_sites = true;
   auto original = run_on_loom(data.problem(1.0f, 1.0f), config, {options, sms});

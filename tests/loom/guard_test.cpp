@@ -33,8 +33,8 @@ void loops(const void*) {
 void behaves(const void*) { arch::syncwarp(); }
 
 loom::Outcome run(loom::Entry entry) {
-  return loom::launch({.kernel = "guard", .grid = {3}, .cluster = {1}, .threads = 64, .shared_bytes = 1024}, entry, nullptr,
-                      {}, {.seconds_limit = 0.2});
+  return loom::launch({.kernel = "guard", .grid = {3}, .cluster = {1}, .threads = 64, .shared_bytes = 1024}, entry,
+                      nullptr, {}, {.seconds_limit = 0.2});
 }
 
 #if !defined(__SANITIZE_ADDRESS__)

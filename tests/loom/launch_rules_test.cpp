@@ -13,8 +13,7 @@ struct Storage {
 };
 
 std::string refusal(const Launch& launch, const Schedule& schedule = {}) {
-  const Outcome outcome = run(
-      launch, [](bool) {}, true, with(schedule));
+  const Outcome outcome = run(launch, [](bool) {}, true, with(schedule));
   if (outcome.report.findings.size() != 1 || outcome.report.findings[0].code != "LAUNCH") return "accepted";
   EXPECT_EQ(outcome.steps, 0u);
   return outcome.report.findings[0].message;
@@ -51,8 +50,7 @@ TEST(LaunchRules, Skew) {
 }
 
 TEST(LaunchRules, ReportNamesKernelAndSchedule) {
-  const Outcome outcome = run(
-      {.threads = 7}, [](bool) {}, true, with({Policy::lazy, 0x2a}));
+  const Outcome outcome = run({.threads = 7}, [](bool) {}, true, with({Policy::lazy, 0x2a}));
   EXPECT_EQ(outcome.report.kernel, "probe");
   EXPECT_EQ(outcome.report.schedule, "lazy:2a");
 }

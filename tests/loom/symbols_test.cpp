@@ -92,6 +92,18 @@ TEST(Symbols, TwoSitesInOneFunction) {
   EXPECT_EQ(locate(second).user.line, 182u);
 }
 
+// A lambda that is not inlined has its code described inside the function it stands in.
+TEST(Symbols, LocalLambda) {
+  const void* address = nullptr;
+  const int line = __LINE__ + 1;
+  auto kernel = [](const void** to) __attribute__((noinline)) { fake::record(to); };
+  void (*volatile called)(const void**) = kernel;
+  called(&address);
+  const Location at = locate(address);
+  EXPECT_EQ(at.user.file, "tests/loom/symbols_test.cpp");
+  EXPECT_EQ(at.user.line, static_cast<uint32_t>(line));
+}
+
 TEST(Symbols, NothingIsInvented) {
   const Location none = locate(nullptr);
   EXPECT_TRUE(none.user.file.empty() && none.user.function.empty() && none.user.line == 0);

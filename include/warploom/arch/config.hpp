@@ -2,8 +2,8 @@
 //
 // Everything from `arch` up lives in `inline namespace on_gpu` or `on_loom`, so that the same template built by both
 // compilers never shares a symbol. Functions carry one macro, WARPLOOM_FN. They are force-inlined on both machines: on
-// the GPU because a ring must cost nothing, on the loom because a report then finds the user's line in the inline frames
-// of a single return address. Lambdas in library code carry WARPLOOM_LAMBDA for the same reason.
+// the GPU because a ring must cost nothing, on the loom because a report then finds the user's line in the inline
+// frames of a single return address. Lambdas in library code carry WARPLOOM_LAMBDA for the same reason.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-WARPLOOM_FN float fma(float a, float b, float c) noexcept;    ///< fma.rn.f32
-WARPLOOM_FN float multiply(float a, float b) noexcept;        ///< mul.rn.f32
+WARPLOOM_FN float fma(float a, float b, float c) noexcept;  ///< fma.rn.f32
+WARPLOOM_FN float multiply(float a, float b) noexcept;      ///< mul.rn.f32
 WARPLOOM_FN float as_float(uint32_t bits) noexcept;
 WARPLOOM_FN uint32_t as_bits(float value) noexcept;
 WARPLOOM_FN float to_float(bf16 value) noexcept;

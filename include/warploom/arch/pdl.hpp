@@ -5,7 +5,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-/// griddepcontrol.wait: earlier grids are complete and their memory visible. Every role that reads global memory calls it.
+/// griddepcontrol.wait: earlier grids are complete and their memory visible. Every role that reads global memory calls
+/// it.
 WARPLOOM_FN void grid_dependency_wait() noexcept;
 /// griddepcontrol.launch_dependents
 WARPLOOM_FN void grid_launch_dependents() noexcept;

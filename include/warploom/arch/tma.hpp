@@ -18,14 +18,13 @@ WARPLOOM_FN void prefetch_tensor_map(const TensorMap& map) noexcept;
 /// this CTA; its whole size, in bounds or not, completes on `barrier`.
 /// With cta_group 2 (.cta_group::2, sm_100) the barrier may be the pair leader's.
 template <int cta_group>
-WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier,
-                          Coord2 at) noexcept;
+WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord2 at) noexcept;
 
 /// The same with .multicast::cluster: the box lands at the same offset of every CTA in `cta_mask`, and completes on the
 /// barrier at the same offset there (for cta_group 2: in the CTA of that pair with the parity of `barrier`'s CTA).
 template <int cta_group>
-WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier,
-                                    Coord2 at, uint16_t cta_mask) noexcept;
+WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord2 at,
+                                    uint16_t cta_mask) noexcept;
 
 /// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: out-of-bounds elements are dropped, but dimension 0 is
 /// clipped in units of 16 bytes only.

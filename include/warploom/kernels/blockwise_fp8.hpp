@@ -1,5 +1,5 @@
-// Blockwise-scaled FP8 GEMM for sm_100: D = alpha * (A * B^T) + beta * C, A and B in e4m3 with one fp32 scale per 1 x 128
-// block of A and per 128 x 128 block of B, C and D in bf16.
+// Blockwise-scaled FP8 GEMM for sm_100: D = alpha * (A * B^T) + beta * C, A and B in e4m3 with one fp32 scale per 1 x
+// 128 block of A and per 128 x 128 block of B, C and D in bf16.
 //
 // Every 128-wide K block has scales of its own, so the tensor core never adds two of them up: it writes each block's
 // product to tensor memory, and the epilogue warps scale it and add it to a sum in registers.
@@ -19,7 +19,8 @@ struct BlockwiseFP8 {
   using Cluster = Cluster_;
   using Params = BlockwiseFP8Params;
   static constexpr int tile_m = 128, tile_n = 128, scale_block = 128, strip_columns = 64;
-  static constexpr OutputPipelineConfig opc{.num_stages = 4, .stage_stride_cols = tile_n, .cta_group = Cluster::cta_group};
+  static constexpr OutputPipelineConfig opc{
+      .num_stages = 4, .stage_stride_cols = tile_n, .cta_group = Cluster::cta_group};
 
   using Payload = BlockwiseFP8TilePayload<e4m3, e4m3, tile_m, tile_n, Cluster>;
   using StripTile = SmemTile<bf16, tile_m, strip_columns, Swizzle::b128>;
@@ -50,37 +51,37 @@ struct BlockwiseFP8 {
 
   // ---- the roles
 
-  WARPLOOM_FN void load(Tile tile) noexcept {                                 // one lane
-    for (auto slot : input.produce(tile.k_blocks()))                          // a free slot, armed
+  WARPLOOM_FN void load(Tile tile) noexcept {         // one lane
+    for (auto slot : input.produce(tile.k_blocks()))  // a free slot, armed
       slot.load(a[tile.m], b[tile.n], a_scales[tile.m]);
   }
 
   template <class Context>
-  WARPLOOM_FN void mma(Context& context, Tile tile) noexcept {                // one lane
-    for (auto acc : context.per_k_stages(tile.k_blocks())) {                  // an accumulator the epilogue has freed
+  WARPLOOM_FN void mma(Context& context, Tile tile) noexcept {  // one lane
+    for (auto acc : context.per_k_stages(tile.k_blocks())) {    // an accumulator the epilogue has freed
       auto in = input.consume();
       umma(acc, in.a(), in.b(), Accumulate::fresh);
-    }                                                                         // both commits arrive when this MMA is done
+    }  // both commits arrive when this MMA is done
   }
 
-  WARPLOOM_FN void epilogue_load(Tile tile) noexcept {                        // one lane
+  WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // one lane
     if (params.beta == 0.0f) return;
     for (int strip = 0; strip < tile_n / strip_columns; ++strip) {
-      auto slot = residual.produce();                                         // a free slot, armed
+      auto slot = residual.produce();  // a free slot, armed
       residual.load(slot, c[tile.m], tile.n * tile_n + strip * strip_columns);
     }
   }
 
   template <class Context>
-  WARPLOOM_FN void epilogue(Context& context, Tile tile) noexcept {           // four warps
+  WARPLOOM_FN void epilogue(Context& context, Tile tile) noexcept {  // four warps
     BlockwiseFP8Accumulator<tile_n> sum;
-    for (auto part : context.per_k_stages(input, tile.k_blocks()))            // waits for accumulator and scales
-      sum.promote(part, b_scale(tile.n, part.k()));                           // slot and accumulator are free early
+    for (auto part : context.per_k_stages(input, tile.k_blocks()))  // waits for accumulator and scales
+      sum.promote(part, b_scale(tile.n, part.k()));                 // slot and accumulator are free early
 
     unrolled<tile_n / strip_columns>([&](int index) WARPLOOM_LAMBDA {
       Strip<strip_columns> strip(sum, index * strip_columns, params.alpha);
       if (params.beta != 0.0f) {
-        auto slot = residual.consume();                                       // leaving frees it
+        auto slot = residual.consume();  // leaving frees it
         strip.add(params.beta, residual.tile(slot.index()), arch::thread_index());
       }
       writer.write(strip, tile.m * tile_m, tile.n * tile_n + index * strip_columns);

@@ -21,10 +21,10 @@ class BlockwiseFP8Data {
   BlockwiseFP8Problem problem(float alpha, float beta);
 
   struct Accuracy {
-    double max_abs_error = 0;  ///< against the product of the dequantised operands, in double
-    double max_rel_error = 0;  ///< ... relative to the largest magnitude of the answer
-    double diff = 0;           ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
-    double diff_unquantised = 0;  ///< the same against the operands before quantisation; 0 for integers
+    double max_abs_error = 0;         ///< against the product of the dequantised operands, in double
+    double max_rel_error = 0;         ///< ... relative to the largest magnitude of the answer
+    double diff = 0;                  ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
+    double diff_unquantised = 0;      ///< the same against the operands before quantisation; 0 for integers
     int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to bf16
     bool padding_untouched = true;    ///< nothing was written beyond the last column
     int rows = 0;                     ///< how many were compared

@@ -2,7 +2,8 @@
 //
 //   BlockwiseFP8Problem problem{.m = m, .n = n, .k = k, .a = {a, lda}, ...};
 //   auto outcome = run_on_loom(problem, "2sm-2x1");
-//   if (!outcome) puts(outcome.error().c_str());                      // one sentence: what is not possible, and what is
+//   if (!outcome) puts(outcome.error().c_str());                      // one sentence: what is not possible, and what
+//   is
 #pragma once
 
 #include <span>

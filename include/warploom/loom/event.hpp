@@ -1,5 +1,5 @@
-// The event stream of a run. Times are nominal cycles of the loom's own clock: they follow data dependences, so that the
-// schedule hardly shows in them, and they are no prediction of a chip's time.
+// The event stream of a run. Times are nominal cycles of the loom's own clock: they follow data dependences, so that
+// the schedule hardly shows in them, and they are no prediction of a chip's time.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 namespace warploom::loom {
 
 enum class EventKind : uint8_t {
-  role,         ///< a warp took a role, from `begin` to its exit at `end`; name = role
-  wait,         ///< a warp was blocked; name = object
-  tma_load,     ///< from issue to landing; name = destination barrier
+  role,      ///< a warp took a role, from `begin` to its exit at `end`; name = role
+  wait,      ///< a warp was blocked; name = object
+  tma_load,  ///< from issue to landing; name = destination barrier
   tma_store,
-  mma,          ///< from start to completion on the tensor core
-  commit,       ///< arrival of a tcgen05.commit
+  mma,     ///< from start to completion on the tensor core
+  commit,  ///< arrival of a tcgen05.commit
   tmem_load,
   tmem_store,
-  arrive,       ///< a thread's arrival on a barrier
-  phase,        ///< a barrier completed a phase; value = phase
+  arrive,  ///< a thread's arrival on a barrier
+  phase,   ///< a barrier completed a phase; value = phase
 };
 const char* to_string(EventKind kind);
 

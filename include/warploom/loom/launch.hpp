@@ -58,7 +58,14 @@ struct Site {
 };
 
 enum class Alteration : uint8_t {
-  drop, twice, count_plus, count_minus, bytes_plus, bytes_minus, flip_parity, wrong_stage
+  drop,
+  twice,
+  count_plus,
+  count_minus,
+  bytes_plus,
+  bytes_minus,
+  flip_parity,
+  wrong_stage
 };
 const char* to_string(Alteration alteration);
 
@@ -74,11 +81,11 @@ struct Mutation {
 
 struct Options {
   Schedule schedule = {};
-  unsigned workers = 0;                  ///< 0: one per core
-  uint64_t step_limit = 200'000'000;     ///< scheduler steps per cluster before the run counts as endless
-  double seconds_limit = 30.0;           ///< for code that makes no loom call
+  unsigned workers = 0;               ///< 0: one per core
+  uint64_t step_limit = 200'000'000;  ///< scheduler steps per cluster before the run counts as endless
+  double seconds_limit = 30.0;        ///< for code that makes no loom call
   bool record_events = false;
-  bool record_sites = false;             ///< fill Outcome::sites
+  bool record_sites = false;  ///< fill Outcome::sites
   std::optional<Mutation> mutation = {};
   std::function<void(uint32_t done, uint32_t total)> progress = {};  ///< after each cluster, from any worker
 };

@@ -50,10 +50,10 @@ struct Waiter {
   WaitKind kind = WaitKind::mbarrier;
   std::vector<Agents> agents = {};
   Location at = {};
-  std::string object = {};        ///< "input.full[2]", "named barrier 1 (tmem hand-off)", "tcgen05.alloc"
-  std::string owner = {};         ///< for mbarriers, the CTA that holds it: "cta 0"
-  uint64_t phase = 0;        ///< the phase waited for, counted from 0
-  uint64_t current = 0;      ///< the phase the object is in
+  std::string object = {};  ///< "input.full[2]", "named barrier 1 (tmem hand-off)", "tcgen05.alloc"
+  std::string owner = {};   ///< for mbarriers, the CTA that holds it: "cta 0"
+  uint64_t phase = 0;       ///< the phase waited for, counted from 0
+  uint64_t current = 0;     ///< the phase the object is in
   uint32_t arrived = 0;
   uint32_t expected = 0;
   int64_t bytes_armed = 0;

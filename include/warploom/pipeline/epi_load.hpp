@@ -1,4 +1,5 @@
-// The residual ring: tiles of the source tensor C from the epilogue-load warp to the epilogue warps, for D = acc + beta*C.
+// The residual ring: tiles of the source tensor C from the epilogue-load warp to the epilogue warps, for D = acc +
+// beta*C.
 //
 //   { auto slot = residual.produce(); residual.load(slot, c[m], n); }  // epilogue-load: a free slot, armed
 //   { auto slot = residual.consume(); read(residual.tile(slot)); }      // every epilogue thread; leaving frees it
@@ -45,7 +46,8 @@ class EpiLoadPipeline {
   /// Brings the tile that starts at this row and column into a slot of produce() or acquire_producer().
   template <class Slot>
   WARPLOOM_FN void load(const Slot& slot, TileLoader::Row source, int column) const noexcept {
-    arch::tma_load<1>(tile(slot.index()).address(), *source.map, arch::shared_address(slot.mbar()), {column, source.row});
+    arch::tma_load<1>(tile(slot.index()).address(), *source.map, arch::shared_address(slot.mbar()),
+                      {column, source.row});
   }
   WARPLOOM_FN ProduceContext<Pipeline> produce() noexcept { return pipeline.produce(); }
   WARPLOOM_FN ProducerStage<Pipeline> acquire_producer() noexcept { return pipeline.acquire_producer(); }

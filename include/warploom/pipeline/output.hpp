@@ -1,8 +1,8 @@
 // The accumulator ring: tensor-memory stages from the MMA warp to the epilogue warps.
 //
 // The MMA side runs on one elected lane of the pair's leader; releasing a stage commits, so the stage is full once the
-// tensor core is done with it, in both CTAs of a pair. The epilogue side runs on every epilogue thread; releasing a stage
-// frees it, on the leader. Leaving a handle signals what is still held.
+// tensor core is done with it, in both CTAs of a pair. The epilogue side runs on every epilogue thread; releasing a
+// stage frees it, on the leader. Leaving a handle signals what is still held.
 #pragma once
 
 #include "warploom/pipeline/producer_consumer.hpp"
@@ -62,7 +62,8 @@ class OutputTilePipeline {
       : pipeline(barriers), tmem(tmem_allocation), mma_complete_mask(complete) {}
 
   /// One thread, once per CTA. The counts default to what the policies say.
-  static WARPLOOM_FN void init_barriers(SharedMemBarrier* barriers, uint32_t producer_arrivals = Pipeline::producer_count,
+  static WARPLOOM_FN void init_barriers(SharedMemBarrier* barriers,
+                                        uint32_t producer_arrivals = Pipeline::producer_count,
                                         uint32_t consumer_arrivals = Pipeline::consumer_count) noexcept {
     Pipeline::init_mbars(barriers, producer_arrivals, consumer_arrivals);
   }
@@ -167,7 +168,8 @@ class [[nodiscard]] OutputConsumer {
 template <OutputPipelineConfig opc>
 class [[nodiscard]] MmaStage : MustRelease {
  public:
-  WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept : ring_(&ring), stage_(ring.acquire_for_mma()) {}
+  WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
+      : ring_(&ring), stage_(ring.acquire_for_mma()) {}
   MmaStage(MmaStage&&) noexcept = default;
   ~MmaStage() noexcept = default;
 

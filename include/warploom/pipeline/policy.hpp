@@ -3,9 +3,9 @@
 //
 //   freed_by<mma_commit<Mma, to_operand_sources>, lane_per_warp<Epilogue>>
 //
-// says: a slot is free once the tensor core is done with it on behalf of every leader that reads it, and one lane of each
-// epilogue warp has let go of it. Each policy knows how many arrivals one barrier receives per phase, and how its role
-// makes them.
+// says: a slot is free once the tensor core is done with it on behalf of every leader that reads it, and one lane of
+// each epilogue warp has let go of it. Each policy knows how many arrivals one barrier receives per phase, and how its
+// role makes them.
 #pragma once
 
 #include <type_traits>
@@ -160,7 +160,8 @@ struct freed_by {
   }
   /// Whether this role reads the slot with ordinary loads: it must then fence before TMA may write there again.
   template <class Role>
-  static constexpr bool reads_generic = ((std::is_same_v<typename Policies::role, Role> && Policies::reads_generic) || ...);
+  static constexpr bool reads_generic =
+      ((std::is_same_v<typename Policies::role, Role> && Policies::reads_generic) || ...);
 
  private:
   template <class Policy, class Role, class Cluster>

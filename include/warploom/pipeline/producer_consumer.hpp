@@ -194,7 +194,8 @@ class [[nodiscard]] ProduceContext {
 /// A full slot. Must be released: release() frees the slot as the policy says and steps.
 template <class Ring, class Role>
 class [[nodiscard]] ConsumerStage : MustRelease {
-  static_assert(!std::is_void_v<Role>, "warploom: several roles free this ring; say which one consumes: consume<Role>()");
+  static_assert(!std::is_void_v<Role>,
+                "warploom: several roles free this ring; say which one consumes: consume<Role>()");
 
  public:
   WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {

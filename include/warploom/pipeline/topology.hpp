@@ -1,8 +1,8 @@
 // The shape of a cluster, and who shares what in it. Ranks run along M first: rank = m + cluster_m * n; with CTA pairs
 // (cta_group 2) the pair is two neighbours along M, the even one leads.
 //
-// CTAs of one row of the cluster (same m) need the same A tile, CTAs of one column (same n; with pairs, the same half of
-// the pair) the same B tile. Each loads a slice and multicasts it.
+// CTAs of one row of the cluster (same m) need the same A tile, CTAs of one column (same n; with pairs, the same half
+// of the pair) the same B tile. Each loads a slice and multicasts it.
 #pragma once
 
 #include "warploom/arch/config.hpp"
@@ -44,7 +44,8 @@ struct ClusterShape {
     const uint32_t leader = rank / group * group;
     return static_cast<uint16_t>(((1u << group) - 1) << leader);
   }
-  /// Every CTA whose loads reach the operands of the MMA that this leader issues: what must hear that they are consumed.
+  /// Every CTA whose loads reach the operands of the MMA that this leader issues: what must hear that they are
+  /// consumed.
   static WARPLOOM_CONST_FN uint16_t operand_sources_mask(uint32_t rank) {
     uint32_t mask = 0;
     for (uint32_t consumer = 0; consumer < static_cast<uint32_t>(size); ++consumer)

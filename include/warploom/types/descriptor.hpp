@@ -16,7 +16,7 @@ struct SmemDescriptor {
 };
 
 struct SmemDescriptorFields {
-  uint32_t start = 0;               ///< byte address, 18 bits
+  uint32_t start = 0;  ///< byte address, 18 bits
   uint32_t leading_byte_offset = 0;
   uint32_t stride_byte_offset = 0;
   uint32_t base_offset = 0;

@@ -14,7 +14,22 @@ struct alignas(128) TensorMap {
 
 /// Numbered as CUtensorMapDataType.
 enum class TmaType : uint8_t {
-  u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz, u4_align8, u4_align16, u6_align16
+  u8,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32_ftz,
+  tf32,
+  tf32_ftz,
+  u4_align8,
+  u4_align16,
+  u6_align16
 };
 
 enum class TmaFill : uint8_t { zeros, nan };

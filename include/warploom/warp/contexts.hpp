@@ -106,7 +106,7 @@ class [[nodiscard]] EpilogueWarpContext {
   }
   template <class Input>
   WARPLOOM_FN StageRange<KContext<Input>, typename KContext<Input>::Rings> per_k_stages(Input& input,
-                                                                                       int k_blocks) noexcept {
+                                                                                        int k_blocks) noexcept {
     return {{&output_pipeline, &input}, k_blocks};
   }
 

@@ -8,7 +8,8 @@ namespace warploom::inline WARPLOOM_MACHINE {
 
 enum class Accumulate : bool { fresh, onto };
 
-/// Descriptor of a K-major operand tile: 8-row groups lie 8 rows apart, the leading offset is unused (hardware.md §3.2).
+/// Descriptor of a K-major operand tile: 8-row groups lie 8 rows apart, the leading offset is unused (hardware.md
+/// §3.2).
 template <class Tile>
 WARPLOOM_FN SmemDescriptor operand_descriptor(const Tile& tile) noexcept {
   static_assert(Tile::swizzle != Swizzle::none, "warploom: operand tiles are swizzled");
@@ -27,12 +28,11 @@ WARPLOOM_FN void umma_tile(arch::TmemAddress d, const A& a, const B& b, Accumula
   using OperandB = MmaOperand<typename B::Element>;
   static_assert(OperandA::kind == OperandB::kind, "warploom: A and B must be of one MMA kind");
   static_assert(A::row_bytes == B::row_bytes, "warploom: A and B tiles must have the same K extent");
-  constexpr InstructionDescriptor instruction =
-      encode_instruction({.accumulator = 1,
-                          .a_type = OperandA::code,
-                          .b_type = OperandB::code,
-                          .m = static_cast<uint32_t>(A::rows * cta_group),
-                          .n = static_cast<uint32_t>(B::rows * cta_group)});
+  constexpr InstructionDescriptor instruction = encode_instruction({.accumulator = 1,
+                                                                    .a_type = OperandA::code,
+                                                                    .b_type = OperandB::code,
+                                                                    .m = static_cast<uint32_t>(A::rows * cta_group),
+                                                                    .n = static_cast<uint32_t>(B::rows * cta_group)});
   const SmemDescriptor a_descriptor = operand_descriptor(a);
   const SmemDescriptor b_descriptor = operand_descriptor(b);
   bool onto = accumulate == Accumulate::onto;

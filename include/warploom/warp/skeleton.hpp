@@ -1,9 +1,9 @@
 // What every tensor-memory GEMM does around its role bodies: barrier initialisation, cluster hand-shake, role dispatch,
-// the tensor-memory hand-off, drains and the final cluster barrier. A kernel is its storage and its bodies; a `return` in
-// a body is safe.
+// the tensor-memory hand-off, drains and the final cluster barrier. A kernel is its storage and its bodies; a `return`
+// in a body is safe.
 //
-// Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader, epilogue
-// on every thread of its warps.
+// Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader,
+// epilogue on every thread of its warps.
 #pragma once
 
 #include "warploom/arch/cluster.hpp"
@@ -82,7 +82,8 @@ class Skeleton {
 
   static WARPLOOM_FN void mma(Kernel& kernel, Storage& storage) noexcept {
     arch::name_role<Mma>();
-    auto context = MmaContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
+    auto context =
+        MmaContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
     if (arch::elect_one() && Cluster::leads(arch::cluster_rank()))
       for (Tile tile : kernel.tiles()) kernel.mma(context, tile);
   }
@@ -96,7 +97,8 @@ class Skeleton {
   static WARPLOOM_FN void epilogue(Kernel& kernel, Storage& storage) noexcept {
     arch::name_role<Epilogue>();
     EpilogueContext::Sync::wait();
-    auto context = EpilogueContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
+    auto context =
+        EpilogueContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
     for (Tile tile : kernel.tiles()) kernel.epilogue(context, tile);
     kernel.writer.finish();
   }

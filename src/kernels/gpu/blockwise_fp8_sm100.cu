@@ -9,7 +9,7 @@ __global__ void __launch_bounds__(Skeleton<BlockwiseFP8<ClusterShape<cta_group, 
   Skeleton<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>>::run(params);
 }
 
-#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n)               \
+#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n)              \
   template __global__ void blockwise_fp8_kernel<cta_group, cluster_m, cluster_n>( \
       const __grid_constant__ BlockwiseFP8Params params);
 #include "warploom/kernels/kernels.def"

@@ -49,8 +49,8 @@ struct MmaOperation {
   bool accumulate = false;
 };
 
-/// Everything §4.6 and §4.7 allow for kinds f16 and f8f6f4 with the types of DType and f32 accumulation; anything else is
-/// a sentence.
+/// Everything §4.6 and §4.7 allow for kinds f16 and f8f6f4 with the types of DType and f32 accumulation; anything else
+/// is a sentence.
 Result<MmaOperation> decode_mma(MmaKind kind, int cta_group, uint32_t d, SmemDescriptor a, SmemDescriptor b,
                                 InstructionDescriptor idesc, bool accumulate);
 

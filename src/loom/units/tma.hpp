@@ -16,7 +16,8 @@ struct DecodedTensorMap {
 DecodedTensorMap decode_tensor_map(const TensorMap& map);
 
 uint32_t tma_element_bytes(TmaType type);
-/// Bytes a load of the whole box completes on its barrier (in bounds or not, gap bytes of narrow swizzled rows excluded).
+/// Bytes a load of the whole box completes on its barrier (in bounds or not, gap bytes of narrow swizzled rows
+/// excluded).
 uint32_t tma_box_bytes(const TensorMapArgs& map);
 /// Bytes of shared memory from the start address that the box may touch (row pitch = swizzle span where swizzled).
 uint32_t tma_box_footprint(const TensorMapArgs& map);

@@ -13,25 +13,25 @@ class Fragment {
 
  public:
   Fragment() noexcept = default;
-  ~Fragment() noexcept { check("destroyed"); }
+  WARPLOOM_FN ~Fragment() noexcept { check("destroyed"); }
   Fragment(const Fragment&) = delete;
   Fragment& operator=(const Fragment&) = delete;
 
-  const T& operator[](int i) const noexcept {
+  WARPLOOM_FN const T& operator[](int i) const noexcept {
     check("read");
     return values_[i];
   }
-  T& operator[](int i) noexcept {
+  WARPLOOM_FN T& operator[](int i) noexcept {
     check("accessed");
     return values_[i];
   }
 
   // For arch only.
-  T* registers() noexcept { return values_; }
-  bool* in_flight() noexcept { return &in_flight_; }
+  WARPLOOM_FN T* registers() noexcept { return values_; }
+  WARPLOOM_FN bool* in_flight() noexcept { return &in_flight_; }
 
  private:
-  void check(const char* what) const noexcept {
+  WARPLOOM_FN void check(const char* what) const noexcept {
     if (in_flight_) [[unlikely]]
       native::fragment_misuse(what);
   }

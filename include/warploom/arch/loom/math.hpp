@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "warploom/types/convert.hpp"
 #include "warploom/loom/native.hpp"
+#include "warploom/types/convert.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 

@@ -7,7 +7,9 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 namespace native = ::warploom::loom::native;
 
-WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept { native::mbarrier_init(barrier.value, count); }
+WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept {
+  native::mbarrier_init(barrier.value, count);
+}
 WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept { native::mbarrier_invalidate(barrier.value); }
 WARPLOOM_FN void fence_mbarrier_init() noexcept { native::fence_mbarrier_init(); }
 template <Scope>
