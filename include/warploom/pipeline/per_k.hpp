@@ -9,42 +9,26 @@ namespace warploom::inline WARPLOOM_MACHINE {
 
 /// A free accumulator for one K block, on the MMA lane. Leaving commits.
 template <OutputPipelineConfig opc>
-class [[nodiscard]] MmaKStage {
+class [[nodiscard]] MmaKStage : public OutputProducer<opc> {
  public:
   WARPLOOM_FN explicit MmaKStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
-      : ring_(ring), k_(k), stage_(ring->acquire_for_mma()) {}
-  WARPLOOM_FN ~MmaKStage() noexcept { ring_->release_from_mma(stage_); }
-  MmaKStage(const MmaKStage&) = delete;
-  MmaKStage& operator=(const MmaKStage&) = delete;
-
+      : OutputProducer<opc>(*ring), k_(k) {}
   WARPLOOM_FN int k() const noexcept { return k_; }
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
 
  private:
-  OutputTilePipeline<opc>* ring_;
   int k_;
-  OutputStage<opc> stage_;
 };
 
 /// A finished K block for one scope, without the input ring. Leaving frees the accumulator.
 template <OutputPipelineConfig opc>
-class [[nodiscard]] PerKConsumerStage {
+class [[nodiscard]] PerKConsumerStage : public OutputConsumer<opc> {
  public:
   WARPLOOM_FN explicit PerKConsumerStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
-      : ring_(ring), k_(k), stage_(ring->acquire_for_epilogue()) {}
-  WARPLOOM_FN ~PerKConsumerStage() noexcept { ring_->release_from_epilogue(); }
-  PerKConsumerStage(const PerKConsumerStage&) = delete;
-  PerKConsumerStage& operator=(const PerKConsumerStage&) = delete;
-
+      : OutputConsumer<opc>(*ring), k_(k) {}
   WARPLOOM_FN int k() const noexcept { return k_; }
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
 
  private:
-  OutputTilePipeline<opc>* ring_;
   int k_;
-  OutputStage<opc> stage_;
 };
 
 /// The per-K view of an accumulator ring.
