@@ -70,7 +70,7 @@ void Fiber::create(Stack stack, Body body, void* argument) {
 }
 
 void Fiber::trampoline(context::transfer_t transfer) {
-  Fiber* fiber = static_cast<Fiber*>(transfer.data);
+  auto* fiber = static_cast<Fiber*>(transfer.data);
 #if WARPLOOM_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &fiber->host_bottom_, &fiber->host_bytes_);
 #endif

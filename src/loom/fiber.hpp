@@ -57,11 +57,11 @@ class Fiber {
   // Exception state of the fiber (__cxa_eh_globals), swapped at each switch.
   void* exceptions_[2] = {nullptr, nullptr};
   void* host_exceptions_[2] = {nullptr, nullptr};
-  // AddressSanitizer's view of the two stacks.
-  void* fake_stack_ = nullptr;
-  void* host_fake_stack_ = nullptr;
-  const void* host_bottom_ = nullptr;
-  size_t host_bytes_ = 0;
+  // AddressSanitizer's view of the two stacks; used only with it.
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* host_fake_stack_ = nullptr;
+  [[maybe_unused]] const void* host_bottom_ = nullptr;
+  [[maybe_unused]] size_t host_bytes_ = 0;
 };
 
 }  // namespace warploom::loom

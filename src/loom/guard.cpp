@@ -1,10 +1,10 @@
 #include "loom/guard.hpp"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "loom/machine.hpp"
 
