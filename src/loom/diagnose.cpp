@@ -118,8 +118,11 @@ class Diagnosis {
       const bool partial = waiter.arrived > 0 && waiter.arrived < waiter.expected;
       return waiter.kind == WaitKind::mbarrier && (partial || waiter.bytes_armed != waiter.bytes_landed);
     };
-    std::stable_partition(list.begin(), list.end(), telling);
-    return list;
+    std::vector<Waiter> ordered;
+    for (const bool first : {true, false})
+      for (Waiter& waiter : list)
+        if (telling(waiter) == first) ordered.push_back(std::move(waiter));
+    return ordered;
   }
 
  private:
@@ -182,7 +185,7 @@ class Diagnosis {
       case WaitKind::warp_collective: explain_collective(waiter, wait); break;
       case WaitKind::bulk_group:
         waiter.object = "bulk store groups";
-        waiter.causes.push_back("the stores cannot make progress");
+        waiter.causes.emplace_back("the stores cannot make progress");
         break;
       case WaitKind::tmem_alloc:
         waiter.object = wait.operation;
