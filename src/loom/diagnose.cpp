@@ -119,9 +119,9 @@ class Diagnosis {
       return waiter.kind == WaitKind::mbarrier && (partial || waiter.bytes_armed != waiter.bytes_landed);
     };
     std::vector<Waiter> ordered;
-    for (const bool first : {true, false})
+    for (const bool wanted : {true, false})
       for (Waiter& waiter : list)
-        if (telling(waiter) == first) ordered.push_back(std::move(waiter));
+        if (telling(waiter) == wanted) ordered.push_back(std::move(waiter));
     return ordered;
   }
 
