@@ -1,16 +1,9 @@
 # Options of the project, and the flags every target of ours is compiled with (target `warploom_options`).
 
-find_program(WARPLOOM_NVCC nvcc PATHS /usr/local/cuda/bin DOC "CUDA compiler, if there is one")
-if(WARPLOOM_NVCC)
-  set(gpu_default ON)
-else()
-  set(gpu_default OFF)
-endif()
-
 option(WARPLOOM_CLI "Build the warploom program" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
-option(WARPLOOM_GPU "Compile the kernels for sm_90a and sm_100a (needs CUDA 13.0 or newer)" ${gpu_default})
+option(WARPLOOM_GPU "Compile the kernels for sm_90a and sm_100a (needs CUDA 13.0 or newer)" OFF)
 option(WARPLOOM_WERROR "Treat warnings in our code as errors" ${PROJECT_IS_TOP_LEVEL})
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined")
 

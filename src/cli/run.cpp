@@ -68,6 +68,8 @@ int run(const RunArguments& arguments) {
     listing.record_sites = true;
     Result<loom::Outcome> listed = session->launch(listing);
     if (!listed) return bad(listed.error(), arguments.json);
+    if (!listed->ok())
+      return bad("the kernel as written does not run: " + listed->report.findings.front().message, arguments.json);
     if (arguments.sites) {
       print_sites(listed->sites, arguments.json);
       return 0;
@@ -107,6 +109,8 @@ int run(const RunArguments& arguments) {
     json["steps"] = outcome->steps;
     json["nominal_cycles"] = outcome->nominal_cycles;
     if (!clean) json["report"] = Json::parse(to_json(outcome->report));
+    if (arguments.timeline)
+      json["timeline"] = render_timeline(outcome->events, {.cluster = outcome->report.cluster, .width = 100});
     fmt::print("{}\n", json.dump(2));
     return correct ? 0 : 1;
   }
@@ -141,7 +145,7 @@ int mutate(const RunArguments& arguments) {
   Result<loom::Outcome> original = session->launch(options);
   if (!original) return bad(original.error(), arguments.json);
   if (!original->ok() || !session->correct(session->compare())) {
-    fmt::print("{}", to_text(original->report));
+    if (!arguments.json) fmt::print("{}", to_text(original->report));
     return bad("the kernel as written does not run correctly, so altering it shows nothing", arguments.json);
   }
   options.record_sites = false;

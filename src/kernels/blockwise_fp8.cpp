@@ -82,7 +82,6 @@ Result<loom::Outcome> run_on_loom(const BlockwiseFP8Problem& problem, std::strin
   const int size = cluster_m * cluster_n;
   if (target.sms < size)
     return Error{fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs", target.sms, size)};
-  auto ceil_div = [](int a, int b) { return (a + b - 1) / b; };
   const int cluster_tiles =
       ceil_div(ceil_div(problem.m, row->tile_m), cluster_m) * ceil_div(ceil_div(problem.n, row->tile_n), cluster_n);
   const int clusters = std::min(cluster_tiles, target.sms / size);

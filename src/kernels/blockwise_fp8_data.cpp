@@ -132,7 +132,10 @@ BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta, in
   Accuracy accuracy;
   Sums dequantised, source;
   double largest = 0;
-  std::vector<double> a(depth), y(columns), y_source(columns);
+  std::vector<double> a(depth), y(columns), y_source(columns), magnitude(columns), b_norms(columns);
+  for (size_t j = 0; j < columns; ++j)
+    for (size_t q = 0; q < depth; ++q) b_norms[j] += b[j * depth + q] * b[j * depth + q];
+  const double alpha_magnitude = std::fabs(alpha);
   const size_t compared = std::min(rows, static_cast<size_t>(std::max(max_rows, 1)));
   accuracy.rows = static_cast<int>(compared);
   for (size_t r = 0; r < compared; ++r) {
@@ -142,6 +145,11 @@ BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta, in
              a_scales_[q / block * static_cast<size_t>(m_stride_) + i];
     std::fill(y.begin(), y.end(), 0.0);
     accumulate_row(a.data(), b, n, k, y.data());
+    // A bound on what the sum of magnitudes may be, by Cauchy and Schwarz: cheap, and tight enough for a rounding
+    // bound.
+    double a_norm = 0;
+    for (double value : a) a_norm += value * value;
+    for (size_t j = 0; j < columns; ++j) magnitude[j] = std::sqrt(a_norm * b_norms[j]);
     if (!b_source.empty()) {
       for (size_t q = 0; q < depth; ++q) a[q] = a_source_[i * depth + q];
       std::fill(y_source.begin(), y_source.end(), 0.0);
@@ -159,6 +167,8 @@ BlockwiseFP8Data::Accuracy BlockwiseFP8Data::compare(float alpha, float beta, in
       const double have = to_float(got);
       // A NaN in the result must not vanish in a maximum.
       const double error = std::isnan(have) ? INFINITY : std::fabs(have - want);
+      const double sum_error = std::ldexp(alpha_magnitude * magnitude[j] + std::fabs(residual), -20);
+      accuracy.within_rounding = accuracy.within_rounding && error <= std::ldexp(std::fabs(want), -8) + sum_error;
       accuracy.max_abs_error = std::max(accuracy.max_abs_error, error);
       largest = std::max(largest, std::fabs(want));
       dequantised.add(have, want);

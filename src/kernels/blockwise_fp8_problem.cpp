@@ -32,10 +32,14 @@ std::string why_not(const BlockwiseFP8Problem& p) {
   if (std::string s = check_matrix("B", p.b, p.k); !s.empty()) return s;
   if (std::string s = check_matrix("a_scales", p.a_scales, p.m); !s.empty()) return s;
   if (p.b_scales == nullptr) return "b_scales is missing";
+  if (reinterpret_cast<uintptr_t>(p.b_scales) % 4 != 0) return "b_scales must start at a multiple of 4 bytes";
   if (std::string s = check_matrix("D", p.d, p.n); !s.empty()) return s;
   if (p.beta != 0.0f) {
     if (std::string s = check_matrix("C", p.c, p.n); !s.empty()) return s;
     if (p.c.data == p.d.data && p.c.stride != p.d.stride) return "C may be D only with the same row stride";
+    const bf16 *c_end = p.c.data + (p.m - 1) * p.c.stride + p.n, *d_end = p.d.data + (p.m - 1) * p.d.stride + p.n;
+    if (p.c.data != p.d.data && p.c.data < d_end && p.d.data < c_end)
+      return "C and D overlap; C may be D itself or lie elsewhere";
   }
   return {};
 }

@@ -234,7 +234,8 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
     fail(thread, pc, "PHASE",
          fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
                      static_cast<int64_t>(phases) - 1, barrier->name(), barrier->state.phase,
-                     barrier->state.phase > phases ? "the waiter fell behind" : "that phase has not begun"),
+                     barrier->state.phase > phases ? "the waiter fell behind or counts its phases wrong"
+                                                   : "that phase has not begun"),
          signalled_by(*barrier));
   }
   if (recording() && thread.id.lane == 0 && thread.time > before)
@@ -256,6 +257,7 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
     thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
     return true;
   }
+  ++failed_polls_;
   // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
   thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};
   barrier.waiters.push_back(&thread);

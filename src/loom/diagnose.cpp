@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "loom/machine.hpp"
@@ -37,6 +38,8 @@ std::string describe(const Agents& agents) {
   std::string text = agents.first_warp == agents.last_warp
                          ? fmt::format("cta {} warp {}", agents.cta, agents.first_warp)
                          : fmt::format("cta {} warps {}-{}", agents.cta, agents.first_warp, agents.last_warp);
+  if (agents.lanes != 0 && std::has_single_bit(agents.lanes))
+    text += fmt::format(" lane {}", std::countr_zero(agents.lanes));
   if (!agents.role.empty()) text += fmt::format(" ({})", agents.role);
   return text;
 }
@@ -69,6 +72,8 @@ std::vector<Contribution> contributions(const std::vector<Signal>& signals) {
   return list;
 }
 
+std::string whereabouts(const Thread& waiting);
+
 /// What the threads of a warp are doing now, in a few words.
 std::string whereabouts(const Warp& warp) {
   const Thread* waiting = nullptr;
@@ -81,7 +86,11 @@ std::string whereabouts(const Warp& warp) {
   }
   if (exited) return "has exited";
   if (waiting == nullptr) return "is running";
-  const Wait& wait = waiting->wait;
+  return whereabouts(*waiting);
+}
+
+std::string whereabouts(const Thread& waiting) {
+  const Wait& wait = waiting.wait;
   const std::string line = line_of(location(wait.pc));
   switch (wait.kind) {
     case WaitKind::mbarrier:
@@ -126,9 +135,12 @@ class Diagnosis {
   }
 
  private:
+  /// An elected lane that waits for others keeps its warp from rejoining. A lane at a barrier of whole warps does not:
+  /// it is the one that went past the collective.
   static bool held_elsewhere(const Warp& warp) {
     return std::any_of(warp.lanes.begin(), warp.lanes.end(), [](const Thread* lane) {
-      return lane->state == Thread::State::parked && lane->wait.kind != WaitKind::warp_collective;
+      return lane->state == Thread::State::parked &&
+             (lane->wait.kind == WaitKind::mbarrier || lane->wait.kind == WaitKind::bulk_group);
     });
   }
 
@@ -202,7 +214,8 @@ class Diagnosis {
     waiter.object = barrier.name();
     const bool several = std::any_of(waiter.agents.begin(), waiter.agents.end(),
                                      [&](const Agents& agents) { return agents.cta != barrier.cta->rank; });
-    if (!several) waiter.owner = fmt::format("cta {}", barrier.cta->rank);  // else each waits on its own
+    // Waiters of several CTAs wait each on their own barrier; what follows is said of the first.
+    if (!several) waiter.owner = fmt::format("cta {}", barrier.cta->rank);
     waiter.phase = wait.phases == 0 ? 0 : wait.phases - 1;
     waiter.current = state.phase;
     waiter.expected = state.expected;
@@ -216,11 +229,11 @@ class Diagnosis {
       else
         waiter.bytes_armed += signal.bytes;
     }
-    if (state.phase + 1 > wait.phases && wait.phases > 0) {
+    if (state.phase >= wait.phases) {
       waiter.causes.push_back(
-          fmt::format("phase {} is complete, but the barrier has moved on to phase {}: the waiter "
-                      "came too late or waits on the wrong parity",
-                      waiter.phase, state.phase));
+          fmt::format("the wait asks for the moment at which {} phase{} complete, but {} {}: the "
+                      "waiter came too late, or counts its phases (its parity) wrong",
+                      wait.phases, wait.phases == 1 ? " is" : "s are", state.phase, state.phase == 1 ? "is" : "are"));
       return;
     }
     if (state.phase + 1 < wait.phases)
@@ -235,6 +248,8 @@ class Diagnosis {
           fmt::format("{} bytes landed beyond the {} armed: {}", -state.tx, waiter.bytes_armed,
                       waiter.bytes_armed == 0 ? "nobody armed this phase" : "too little was armed"));
     if (state.pending > 0) missing_arrivals(waiter, barrier);
+    if (several && !waiter.causes.empty())
+      waiter.causes.front() = fmt::format("in cta {}, the others alike: {}", barrier.cta->rank, waiter.causes.front());
   }
 
   /// Who brought arrivals in the phase before, or is said to, and has not in this one.
@@ -277,19 +292,30 @@ class Diagnosis {
         fmt::format("{}: {} did not bring them (now: {})", count, fmt::join(names, ", "), whereabouts(*witness)));
   }
 
-  /// Warps in a role that the barrier's policies name and of which no warp's arrival has come; one of them is returned.
-  /// Those of the barrier's own CTA if there are any, else the rest of the cluster's.
+  /// Warps in a role that the barrier's policies name whose arrivals have not come; one of them is returned. Those of
+  /// the barrier's own CTA if there are any; else, where the policies reach across CTAs, those of the pair.
   const Warp* meant(const Barrier& barrier, const std::set<const Warp*>& came, std::vector<Agents>& absent) {
-    auto role_came = [&](std::string_view role) {
-      return std::any_of(came.begin(), came.end(), [&](const Warp* warp) { return warp->role == role; });
+    const std::string_view text = barrier.signalled_by;
+    const bool crosses =
+        text.find("of the pair") != std::string_view::npos || text.find("commit") != std::string_view::npos;
+    // A role that came from elsewhere alone (a commit of the pair's leader) is not missing here.
+    auto came_from_elsewhere_only = [&](const Warp& warp) {
+      bool here = false, elsewhere = false;
+      for (const Warp* other : came) {
+        if (std::string_view(other->role) != warp.role) continue;
+        (other->cta == warp.cta ? here : elsewhere) = true;
+      }
+      return elsewhere && !here && text.find("of the pair") == std::string_view::npos;
     };
     const Warp* witness = nullptr;
     for (const bool own : {true, false}) {
+      if (!own && !crosses) break;
       for (const auto& cta : cluster_.ctas_) {
-        if (own != (cta.get() == barrier.cta)) continue;
+        if (own ? cta.get() != barrier.cta : cta.get() == barrier.cta || cta->rank / 2 != barrier.cta->rank / 2)
+          continue;
         for (const auto& warp : cta->warps) {
-          if (warp->role[0] == '\0' || came.contains(warp.get()) || (own && role_came(warp->role))) continue;
-          if (!names_role(barrier.signalled_by, warp->role)) continue;
+          if (warp->role[0] == '\0' || came.contains(warp.get()) || came_from_elsewhere_only(*warp)) continue;
+          if (!names_role(text, warp->role)) continue;
           merge(absent, agents_of(*warp, 0));
           if (witness == nullptr) witness = warp.get();
         }
@@ -333,13 +359,19 @@ class Diagnosis {
     std::vector<std::string> names;
     for (const auto& cta : cluster_.ctas_) {
       for (const auto& warp : cta->warps) {
-        const bool absent = std::any_of(warp->lanes.begin(), warp->lanes.end(), [](const Thread* lane) {
-          return lane->state != Thread::State::exited && !lane->cluster_arrived;
-        });
-        if (absent) names.push_back(fmt::format("{} {}", describe(agents_of(*warp, 0)), whereabouts(*warp)));
+        uint32_t absent = 0;
+        const Thread* witness = nullptr;
+        for (const Thread* lane : warp->lanes) {
+          if (lane->state == Thread::State::exited || lane->cluster_arrived) continue;
+          absent |= 1u << lane->id.lane;
+          if (witness == nullptr || witness->wait.kind == WaitKind::warp_collective) witness = lane;
+        }
+        if (witness != nullptr)
+          names.push_back(fmt::format("{} {}", describe(agents_of(*warp, absent)), whereabouts(*witness)));
       }
     }
-    std::string text = fmt::format("{} threads have not arrived", waiter.expected - waiter.arrived);
+    const uint32_t missing = waiter.expected - waiter.arrived;
+    std::string text = fmt::format("{} thread{} not arrived", missing, missing == 1 ? " has" : "s have");
     if (!names.empty()) text += fmt::format(": {}", names.front());
     if (names.size() > 1) text += fmt::format(" (and {} more warps)", names.size() - 1);
     waiter.causes.push_back(std::move(text));
@@ -349,8 +381,16 @@ class Diagnosis {
     waiter.object = fmt::format("{} of its own warp", wait.operation);
     uint32_t present = 0;
     for (const Agents& agents : waiter.agents) present |= agents.lanes;
-    waiter.causes.push_back(
-        fmt::format("lanes 0x{:08x} of mask 0x{:08x} have not come", wait.mask & ~present, wait.mask));
+    const uint32_t missing = wait.mask & ~present;
+    std::string text = fmt::format("lanes 0x{:08x} of mask 0x{:08x} have not come", missing, wait.mask);
+    const Agents& agents = waiter.agents.front();
+    for (const Thread* lane : cluster_.cta(agents.cta).warps[agents.first_warp]->lanes) {
+      if ((missing >> lane->id.lane & 1) == 0) continue;
+      text += fmt::format("; lane {} {}", lane->id.lane,
+                          lane->state == Thread::State::exited ? std::string("has exited") : whereabouts(*lane));
+      break;
+    }
+    waiter.causes.push_back(std::move(text));
   }
 
   Cluster& cluster_;

@@ -40,8 +40,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const auto* address = static_cast<const std::byte*>(info->si_addr);
     const Stack stack = thread->fiber.stack();
     // A frame larger than the guard page may step over it; anything just below the stack counts.
-    if (address < stack.bottom && address >= stack.bottom - stack_guard_bytes)
-      abandon(*thread, Interruption::Kind::stack_overrun, context);
+    const bool overrun = address < stack.bottom && address >= stack.bottom - stack_guard_bytes;
+    abandon(*thread, overrun ? Interruption::Kind::stack_overrun : Interruption::Kind::bad_access, context);
   }
   sigaction(signal, &previous_fault_action, nullptr);  // not ours: the program's own handler, or a crash
 }

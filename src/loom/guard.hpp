@@ -1,5 +1,6 @@
-// Two ways in which a thread can fail without ever calling the loom: it overruns its stack, or it loops for ever.
-// Signal handlers turn both into findings: they note what happened and leave the fiber for the scheduler, for good.
+// Ways in which a thread can fail without ever calling the loom: it overruns its stack, touches memory that is not
+// there, or loops for ever. Signal handlers turn them into findings: they note what happened and leave the fiber for
+// the scheduler, for good.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace warploom::loom {
 
 /// What a handler leaves for the scheduler to report.
 struct Interruption {
-  enum class Kind : uint8_t { none, stack_overrun, endless_loop };
+  enum class Kind : uint8_t { none, stack_overrun, bad_access, endless_loop };
   Kind kind = Kind::none;
   const void* pc = nullptr;  ///< where the thread was
 };

@@ -158,6 +158,7 @@ struct Warp {
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
+  bool role_closed = false;  ///< its event has been recorded
 };
 
 struct NamedBarrier {
@@ -301,7 +302,7 @@ class Cluster {
   /// The CTA an address names, or null.
   Cta* owner(uint32_t address);
   /// True when [offset, offset + bytes) is inside the CTA's dynamic shared memory.
-  bool inside(const Cta& cta, uint32_t offset, uint64_t bytes) const;
+  bool inside(const Cta& cta, uint64_t offset, uint64_t bytes) const;
   const TensorRef* tensor(const void* begin, const void* end, bool write) const;
 
   // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
@@ -364,6 +365,7 @@ class Cluster {
   bool complete_one(bool forced);
   void thread_exited(Thread& thread);
   void interrupted(Thread& thread);
+  void close_role(Warp& warp, uint64_t time);
   void finish();
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
@@ -404,6 +406,9 @@ class Cluster {
   uint64_t cluster_time_ = 0;
   std::vector<Thread*> cluster_waiters_;
   std::vector<Thread*> pollers_;  ///< threads whose mbarrier test failed: they run again when nothing else can
+  uint64_t failed_polls_ = 0;
+  uint64_t productive_steps_ = 0;
+  uint32_t idle_rounds_ = 0;
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
   // TMEM rendezvous of pairs: [2 * pair, + 1 for dealloc] -> the warp that came first

@@ -113,6 +113,16 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
   return (address & offset_mask) | rank << rank_shift;
 }
 
+void check_shared(const void* address, size_t bytes) noexcept {
+  Thread& self = thread();
+  const Pc pc = WARPLOOM_PC;
+  self.cluster->step(self, pc);
+  const auto offset = static_cast<const std::byte*>(address) - self.cta->window;
+  if (offset < 0 || !self.cluster->inside(*self.cta, static_cast<uint64_t>(offset), bytes))
+    self.cluster->fail(self, pc, "OOB-SHARED",
+                       fmt::format("an access of {} bytes outside the CTA's dynamic shared memory", bytes));
+}
+
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)

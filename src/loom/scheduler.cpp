@@ -161,7 +161,11 @@ void Cluster::run() {
     Thread* thread = pick();
     if (thread == nullptr) {
       if (complete_one(true)) continue;
-      if (pollers_.empty()) break;
+      // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
+      constexpr uint32_t patience = 2000;
+      if (steps - failed_polls_ != productive_steps_) idle_rounds_ = 0;
+      productive_steps_ = steps - failed_polls_;
+      if (pollers_.empty() || ++idle_rounds_ > patience) break;
       for (Thread* poller : pollers_) wake(*poller, poller->time);
       pollers_.clear();
       continue;
@@ -188,6 +192,16 @@ void Cluster::run() {
     else
       finish();
   }
+  // What a stopped run left open belongs in its timeline too.
+  for (const auto& thread : threads_) last_time = std::max(last_time, thread->time);
+  for (const auto& cta : ctas_) {
+    for (const auto& warp : cta->warps) {
+      const Thread& lane = *warp->lanes.front();
+      if (lane.state == Thread::State::parked && dead_)
+        record(EventKind::wait, *cta, warp->index, lane.parked_at, last_time, 0, "never ends");
+      close_role(*warp, last_time);
+    }
+  }
   locate_findings();
   for (auto& thread : threads_) last_time = std::max(last_time, thread->time);
 }
@@ -205,6 +219,8 @@ void Cluster::interrupted(Thread& thread) {
                 fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
                             thread.fiber.stack().bytes / 1024),
                 {});
+  else if (interruption.kind == Interruption::Kind::bad_access)
+    add_finding(&thread, interruption.pc, "FAULT", "a thread touched memory that is not there", {});
   else
     add_finding(&thread, interruption.pc, "ENDLESS-LOOP",
                 fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
@@ -269,8 +285,7 @@ void Cluster::thread_exited(Thread& thread) {
   Warp& warp = *thread.warp;
   const bool warp_done = std::all_of(warp.lanes.begin(), warp.lanes.end(),
                                      [](const Thread* lane) { return lane->state == Thread::State::exited; });
-  if (warp_done && recording() && warp.role[0] != '\0')
-    record(EventKind::role, cta, warp.index, warp.role_since, thread.time, 0, warp.role);
+  if (warp_done) close_role(warp, thread.time);
 
   for (const auto& group : thread.groups) {
     if (group->read_waited) continue;
@@ -324,6 +339,12 @@ void Cluster::finish() {
   }
 }
 
+void Cluster::close_role(Warp& warp, uint64_t time) {
+  if (recording() && warp.role[0] != '\0' && !warp.role_closed)
+    record(EventKind::role, *warp.cta, warp.index, warp.role_since, time, 0, warp.role);
+  warp.role_closed = true;
+}
+
 void Cluster::name_role(Thread& thread, const char* role) {
   thread.warp->role = role;
   thread.warp->role_since = thread.time;
@@ -342,7 +363,7 @@ Cta* Cluster::owner(uint32_t address) {
   return rank < ctas_.size() ? ctas_[rank].get() : nullptr;
 }
 
-bool Cluster::inside(const Cta& cta, uint32_t offset, uint64_t bytes) const {
+bool Cluster::inside(const Cta& cta, uint64_t offset, uint64_t bytes) const {
   (void)cta;
   return offset >= window_start && offset + bytes <= window_start + launch_.config->shared_bytes;
 }

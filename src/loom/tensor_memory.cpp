@@ -110,6 +110,20 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
   if (allocation == cta.allocations.end() || allocation->second != columns)
     fail(thread, pc, "TMEM-RULE",
          fmt::format("tcgen05.dealloc of {} columns at {}, which is no allocation of this CTA", columns, base));
+  // Work in flight on these columns: the dealloc should have been ordered after it.
+  auto touches = [&](uint32_t column, uint32_t count) { return column < base + columns && base < column + count; };
+  for (const auto& other : cta.warps)
+    for (const TmemAccess& access : other->accesses)
+      if (touches(access.address & 0x1ff, register_columns(access.shape, access.count)))
+        fail(thread, pc, "TMEM-RULE",
+             fmt::format("tcgen05.dealloc while a {} of warp {} on these columns has not been waited for",
+                         access.load ? "tcgen05.ld" : "tcgen05.st", other->index));
+  for (const auto& op : pending_)
+    if (op->kind == AsyncOp::Kind::mma &&
+        op->issuer->cta->rank / static_cast<uint32_t>(op->cta_group) ==
+            cta.rank / static_cast<uint32_t>(op->cta_group) &&
+        touches(op->mma.d & 0x1ff, accumulator_columns(op->cta_group, op->mma.m, op->mma.n)))
+      fail(thread, pc, "TMEM-RULE", "tcgen05.dealloc while a tcgen05.mma on these columns is in flight");
   if (cta_group == 2) {
     const uint32_t pair = cta.rank / 2 * 2 + 1;
     PairWait& peer = pair_waits_[pair];

@@ -55,6 +55,7 @@ void expect_right(const Shape& shape, const char* config, float beta, Fill fill)
     EXPECT_EQ(accuracy.rounding_mismatches, 0);
   } else {
     EXPECT_LT(accuracy.diff, 3e-6);
+    EXPECT_TRUE(accuracy.within_rounding);
     if (shape.m * shape.n >= 512) {
       EXPECT_LT(accuracy.diff_unquantised, 1e-3);
     }
@@ -187,6 +188,20 @@ TEST(BlockwiseFP8, ReportsAreTheSameOnAnyNumberOfWorkersAndOnReRun) {
     }
   }
   EXPECT_GT(failures, 40);
+}
+
+// One output is one rounding, which may be far from the average: judged by its own bound, it is right for any data.
+TEST(BlockwiseFP8, SingleOutputsAreWithinOneRounding) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    BlockwiseFP8Data data(1, 1, 300, Fill::normal, seed);
+    auto outcome = run_on_loom(data.problem(1.0f, 1.0f), "1sm-1x1");
+    ASSERT_TRUE(outcome && outcome->ok());
+    EXPECT_TRUE(data.compare(1.0f, 1.0f).within_rounding) << seed;
+  }
+  BlockwiseFP8Data data(1, 1, 300, Fill::normal, 1);
+  ASSERT_TRUE(run_on_loom(data.problem(1.0f, 0.0f), "1sm-1x1"));
+  data.d[0].bits ^= 2;  // two units off
+  EXPECT_FALSE(data.compare(1.0f, 0.0f).within_rounding);
 }
 
 // ---- bad input: one sentence, nothing written

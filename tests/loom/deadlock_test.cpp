@@ -1,5 +1,6 @@
 // Standstill: who waits where for whom (verification.md §2.6).
 #include "loom/probe_kernel.hpp"
+#include "warploom/pipeline/text.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -11,6 +12,13 @@ struct Storage {
   Mbarrier full[2];
   Mbarrier empty[2];
   uint32_t slots[2];
+};
+
+struct Ring {
+  static constexpr const char* name = "ring";
+};
+struct ByConsumers {
+  static constexpr Text text{"one lane per warp of consumer"};
 };
 
 struct HandOff {
@@ -197,7 +205,8 @@ TEST(Deadlock, MissingContributorIsNamedFromThePhaseBefore) {
     EXPECT_EQ(waiter->phase, 2u);
     EXPECT_EQ(waiter->agents.at(0).role, "producer");
     const std::string why = causes(*waiter);
-    EXPECT_TRUE(contains(why, "1 of 2 arrivals are missing: cta 0 warp 2 (consumer) brought them in phase 1")) << why;
+    EXPECT_TRUE(contains(why, "1 of 2 arrivals are missing: cta 0 warp 2 lane 0 (consumer) brought them in phase 1"))
+        << why;
     EXPECT_TRUE(contains(why, "deadlock_test.cpp:" + std::to_string(release_line))) << why;
     EXPECT_TRUE(contains(why, "waits for ring.full[0] phase 3 at ")) << why;
     const Waiter* victims = waiter_for(outcome, "ring.full[0]");
@@ -254,7 +263,7 @@ TEST(Deadlock, ContributorHasExited) {
       },
       true);
   expect_deadlock(outcome);
-  EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "cta 0 warp 1 brought them in phase 0"));
+  EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "cta 0 warp 1 lane 0 brought them in phase 0"));
   EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "has exited"));
   EXPECT_TRUE(contains(outcome.report.findings[0].message, "1 warp waits"));
 }
@@ -292,8 +301,7 @@ TEST(Deadlock, WaiterTheBarrierHasPassed) {
       },
       true);
   expect_deadlock(outcome);
-  EXPECT_TRUE(
-      contains(causes(outcome.report.waiting[0]), "phase 0 is complete, but the barrier has moved on to phase 2"));
+  EXPECT_TRUE(contains(causes(outcome.report.waiting[0]), "1 phase is complete, but 2 are: the waiter came too late"));
 }
 
 TEST(Deadlock, NamedBarrier) {
@@ -413,6 +421,87 @@ TEST(Deadlock, JsonHoldsTheSame) {
   const std::string json = to_json(outcome.report);
   for (const char* part : {"\"DEADLOCK\"", "ring.full[1]", "\"random:7f3a\"", "deadlock_test.cpp"})
     EXPECT_TRUE(contains(json, part)) << json;
+}
+
+// A lane that went past a collective and waits at a barrier of whole warps must not hide the lanes it left behind.
+TEST(Deadlock, LaneThatLeftACollectiveOut) {
+  const Outcome outcome = run(
+      {.threads = 64},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1, RingSide::full);
+        if (thread_index() == 5) elect_one();
+        cluster_sync();
+      },
+      true);
+  expect_deadlock(outcome);
+  const Waiter* stuck = waiter_for(outcome, "elect.sync of its own warp");
+  ASSERT_NE(stuck, nullptr);
+  EXPECT_EQ(stuck->agents.at(0).lanes, 1u << 5);
+  const Waiter* others = waiter_for(outcome, "cluster barrier");
+  ASSERT_NE(others, nullptr);
+  EXPECT_TRUE(
+      contains(causes(*others), "1 thread has not arrived: cta 0 warp 0 lane 5 waits for its own lanes in elect.sync"))
+      << causes(*others);
+}
+
+// Who is missing in a barrier's first phase follows from its policies: warps of its own CTA that have not come.
+TEST(Deadlock, FirstPhaseNamesTheWarpThatIsMissing) {
+  const Outcome outcome = run(
+      {.grid = {2}, .cluster = {2}, .threads = 160},
+      [](bool) {
+        auto& s = shared<Storage>();
+        if (thread_index() == 0) {
+          mbarrier_init(address(s.empty[0]), 4);
+          name_barriers<Ring, ByConsumers>(s.empty, 1, RingSide::empty);
+        }
+        cluster_sync();
+        if (warp_index() > 0) name_role<Consumer>();
+        if (lane_index() == 0 && warp_index() > 0 && !(warp_index() == 3 && cluster_rank() == 0))
+          mbarrier_arrive(address(s.empty[0]));
+        if (thread_index() == 0) mbarrier_wait(address(s.empty[0]), 1);
+        cluster_sync();
+      },
+      true);
+  expect_deadlock(outcome);
+  const Waiter* waiter = waiter_for(outcome, "ring.empty[0]");
+  ASSERT_NE(waiter, nullptr);
+  EXPECT_TRUE(contains(causes(*waiter), "1 of 4 arrivals are missing: cta 0 warp 3 (consumer) did not bring them"))
+      << causes(*waiter);
+}
+
+// Threads that poll for ever are a deadlock too, found quickly and with the barrier named.
+TEST(Deadlock, Pollers) {
+  const Outcome outcome = run(
+      {.threads = 32},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1, RingSide::full);
+        while (!mbarrier_test(address(s.full[0]), 1)) {
+        }
+      },
+      true);
+  expect_deadlock(outcome);
+  EXPECT_NE(waiter_for(outcome, "ring.full[0]"), nullptr);
+  EXPECT_LT(outcome.steps, 1'000'000u);
+}
+
+// A wait that names a phase long gone is said to count wrong, not to miss arrivals.
+TEST(Deadlock, WrongPhaseOfAFreshWait) {
+  const Outcome outcome = run(
+      {.threads = 32},
+      [](bool) {
+        auto& s = shared<Storage>();
+        init_barriers(s.full, 1, RingSide::full);
+        if (thread_index() == 0) {
+          mbarrier_arrive(address(s.full[0]));
+          mbarrier_wait(address(s.full[0]), 0);
+        }
+        syncwarp();
+      },
+      true);
+  expect_deadlock(outcome);
+  EXPECT_TRUE(contains(causes(*waiter_for(outcome, "ring.full[0]")), "counts its phases (its parity) wrong"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // lives on.
 #include <gtest/gtest.h>
 
+#include "warploom/arch/shared.hpp"
 #include "warploom/arch/warp.hpp"
 #include "warploom/loom/launch.hpp"
 
@@ -49,6 +50,33 @@ TEST(Guard, StackOverrunIsAFinding) {
   }
 }
 #endif
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(Guard, WildPointerIsAFinding) {
+  static volatile uintptr_t nowhere = 8;  // not a constant to the compiler, which would see through it
+  const loom::Outcome outcome = run([](const void*) {
+    if (arch::thread_index() == 3) *reinterpret_cast<volatile int*>(nowhere) = 1;
+  });
+  ASSERT_EQ(outcome.report.findings.size(), 1u);
+  EXPECT_EQ(outcome.report.findings[0].code, "FAULT");
+  EXPECT_EQ(outcome.report.findings[0].agent.lanes, 1u << 3);
+  EXPECT_TRUE(run(&behaves).ok());
+}
+#endif
+
+TEST(Guard, SharedAccessesAreBounded) {
+  for (const ptrdiff_t offset : {ptrdiff_t{-4}, ptrdiff_t{1024}, ptrdiff_t{1 << 20}}) {
+    static ptrdiff_t where;
+    where = offset;
+    const loom::Outcome outcome = run([](const void*) {
+      auto* base = reinterpret_cast<char*>(&arch::shared<int>());
+      if (arch::thread_index() == 0) arch::store_shared(reinterpret_cast<int*>(base + where), 1);
+    });
+    ASSERT_EQ(outcome.report.findings.size(), 1u) << offset;
+    EXPECT_EQ(outcome.report.findings[0].code, "OOB-SHARED");
+  }
+  EXPECT_TRUE(run([](const void*) { arch::store_shared(&arch::shared<int>() + 255, 1); }).ok());
+}
 
 TEST(Guard, EndlessLoopIsAFinding) {
   for (int repeat = 0; repeat < 2; ++repeat) {

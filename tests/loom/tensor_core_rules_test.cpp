@@ -456,21 +456,24 @@ TEST(TensorCoreRules, CommitTooMany) {
             {"ARRIVE-OVERFLOW", {"tcgen05.commit arrives on done.full[1] of cta 0", "expects 0 more arrivals of 1"}});
 }
 
-TEST(TensorCoreRules, CtaExitsBeforeItsWorkIsComplete) {
+TEST(TensorCoreRules, TensorMemoryIsFreedUnderItsWork) {
   Output output;
   const Launch launch = output.launch(1);
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
     set_up<1>(s);
     if (thread_index() == 0) {
-      OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false));
+      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
       umma_commit<1>(address(s.done[0]));
     }
     if (!p.buggy) mbarrier_wait(address(s.done[0]), 1);
-    tear_down<1>(s);
+    tcgen05_fence_before();
+    cluster_sync();
+    if (warp_index() == 0) OFFENDING(tmem_dealloc<1>({s.slot}, 64));
+    syncwarp();
   };
   expect_finding(run(launch, kernel, Params{true, output.values.data()}, with({Policy::lazy})), launch,
-                 {"EXIT-REMOTE", {"tcgen05.mma works on CTA 0, which has exited"}});
+                 {"TMEM-RULE", {"tcgen05.dealloc while a tcgen05.mma on these columns is in flight"}});
   always_clean(launch, kernel, Params{false, output.values.data()});
 }
 

@@ -145,7 +145,7 @@ TEST(WarpCollectives, LaneThatNeverComes) {
     EXPECT_EQ(waiter.object, "bar.warp.sync of its own warp");
     EXPECT_EQ(waiter.at.user.line, line);
     EXPECT_EQ(waiter.agents.at(0).lanes, 0xffffffdfu);
-    EXPECT_EQ(waiter.causes.at(0), "lanes 0x00000020 of mask 0xffffffff have not come");
+    EXPECT_EQ(waiter.causes.at(0), "lanes 0x00000020 of mask 0xffffffff have not come; lane 5 has exited");
   }
   always_clean({}, kernel, false);
 }

@@ -5,7 +5,7 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-/// ld.global.nc: memory that no thread writes during the kernel
+/// ld.global
 template <class T>
 WARPLOOM_FN T load_global(const T* source) noexcept;
 template <class T>

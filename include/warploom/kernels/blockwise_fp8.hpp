@@ -101,9 +101,9 @@ struct BlockwiseFP8 {
         c{&p.c, tile_m} {}
 
   WARPLOOM_FN StaticPersistent<Cluster> tiles() const noexcept {
-    return {(params.m + tile_m - 1) / tile_m, (params.n + tile_n - 1) / tile_n, k_blocks()};
+    return {ceil_div(params.m, tile_m), ceil_div(params.n, tile_n), k_blocks()};
   }
-  WARPLOOM_FN int k_blocks() const noexcept { return (params.k + scale_block - 1) / scale_block; }
+  WARPLOOM_FN int k_blocks() const noexcept { return ceil_div(params.k, scale_block); }
   /// A border cluster may hold tiles beyond the last column; their product is dropped, any scale will do.
   WARPLOOM_FN float b_scale(int n, int k) const noexcept {
     const int last = (params.n - 1) / scale_block;

@@ -26,6 +26,7 @@ class BlockwiseFP8Data {
     double diff = 0;                  ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
     double diff_unquantised = 0;      ///< the same against the operands before quantisation; 0 for integers
     int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to bf16
+    bool within_rounding = true;      ///< each element within half a bf16 unit, plus what fp32 sums may lose
     bool padding_untouched = true;    ///< nothing was written beyond the last column
     int rows = 0;                     ///< how many were compared
   };

@@ -52,10 +52,7 @@ class OutputTilePipeline {
   using Tmem = TmemAllocation<cta_group>;
 
   /// Which CTAs hear of a finished accumulator: this one and, with pairs, its peer.
-  static WARPLOOM_FN uint16_t complete_mask() noexcept {
-    const uint32_t leader = arch::cluster_rank() / cta_group * cta_group;
-    return static_cast<uint16_t>(((1u << cta_group) - 1) << leader);
-  }
+  static WARPLOOM_FN uint16_t complete_mask() noexcept { return Cluster::pair_mask(arch::cluster_rank()); }
 
   WARPLOOM_FN OutputTilePipeline(SharedMemBarrier* barriers, Tmem tmem_allocation,
                                  uint16_t complete = complete_mask()) noexcept
@@ -76,10 +73,7 @@ class OutputTilePipeline {
   }
   WARPLOOM_FN void release_from_mma(const Stage& stage) noexcept {
     const arch::SharedAddress full = arch::shared_address(pipeline.producer_mbar(stage.index));
-    if constexpr (cta_group == 1)
-      arch::umma_commit<1>(full);
-    else
-      arch::umma_commit_multicast<2>(full, mma_complete_mask);
+    Protocol::filled::policy::template signal<Cluster>(full, mma_complete_mask);
     pipeline.producer_step();
   }
 

@@ -76,10 +76,14 @@ struct mma_commit {
   }
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
+    signal<Cluster>(barrier, mask<Cluster>());
+  }
+  template <class Cluster>
+  static WARPLOOM_FN void signal(arch::SharedAddress barrier, uint16_t to) noexcept {
     if constexpr (Cluster::size == 1)
       arch::umma_commit<Cluster::cta_group>(barrier);
     else
-      arch::umma_commit_multicast<Cluster::cta_group>(barrier, mask<Cluster>());
+      arch::umma_commit_multicast<Cluster::cta_group>(barrier, to);
   }
 };
 

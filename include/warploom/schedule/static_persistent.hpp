@@ -7,7 +7,7 @@
 
 namespace warploom {
 
-constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+WARPLOOM_CONST_FN int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 }  // namespace warploom
 
@@ -26,8 +26,8 @@ class StaticPersistent {
  public:
   /// Extents in tiles. Border clusters may hold tiles that lie outside; they run all the same, and TMA clips them.
   WARPLOOM_FN StaticPersistent(int m_tiles, int n_tiles, int k_blocks) noexcept
-      : m_clusters_((m_tiles + Cluster::m - 1) / Cluster::m),
-        total_(m_clusters_ * ((n_tiles + Cluster::n - 1) / Cluster::n)),
+      : m_clusters_(ceil_div(m_tiles, Cluster::m)),
+        total_(m_clusters_ * ceil_div(n_tiles, Cluster::n)),
         k_blocks_(k_blocks) {}
 
   struct End {

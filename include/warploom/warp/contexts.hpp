@@ -15,6 +15,8 @@ namespace warploom::inline WARPLOOM_MACHINE {
 namespace detail {
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct WarpContextTypes {
+  static_assert(mma_threads == Mma::threads && epilogue_threads == Epilogue::threads,
+                "warploom: thread counts follow from the roles Mma and Epilogue (warp/roles.hpp)");
   using Tmem = TmemAllocation<opc.cta_group>;
   using Pipeline = OutputTilePipeline<opc>;
   using Dealloc = TmemDeallocBarrier<opc.cta_group>;

@@ -5,11 +5,13 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-// ld.global.nc.{u8,u16,u32,v2.u32,v4.u32}, by the compiler's intrinsic: it may still move and merge the loads.
+// Not ld.global.nc: the compiler may move such a load above griddepcontrol.wait, when an earlier grid still writes
+// there.
 template <class T>
 WARPLOOM_FN T load_global(const T* source) noexcept {
   using Word = detail::access_word<T>;
-  return ::cuda::std::bit_cast<T>(__ldg(reinterpret_cast<const Word*>(source)));
+  __builtin_assume(__isGlobal(source));
+  return ::cuda::std::bit_cast<T>(*reinterpret_cast<const Word*>(source));
 }
 // st.global
 template <class T>
