@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "Runs a kernel and checks its result against double precision");
   problem_options(*run_command, run);
   run_command->add_flag("--timeline", run.timeline, "Shows roles and engines over time");
-  run_command->add_flag("--sites", run.sites, "Lists the kernel's barrier operations instead of running it");
+  run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
   run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
 
   warploom::cli::RunArguments mutate;

@@ -176,7 +176,6 @@ class [[nodiscard]] ConsumerTiles {
   ConsumerTiles(const ConsumerTiles&) = delete;
   ConsumerTiles& operator=(const ConsumerTiles&) = delete;
 
-  WARPLOOM_FN uint32_t stage() const noexcept { return stage_; }
   WARPLOOM_FN typename Payload::A a() const noexcept { return ring_->a(stage_); }
   WARPLOOM_FN typename Payload::B b() const noexcept { return ring_->b(stage_); }
 

@@ -21,15 +21,7 @@ class [[nodiscard]] MmaKStage : public OutputProducer<opc> {
 
 /// A finished K block for one scope, without the input ring. Leaving frees the accumulator.
 template <OutputPipelineConfig opc>
-class [[nodiscard]] PerKConsumerStage : public OutputConsumer<opc> {
- public:
-  WARPLOOM_FN explicit PerKConsumerStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
-      : OutputConsumer<opc>(*ring), k_(k) {}
-  WARPLOOM_FN int k() const noexcept { return k_; }
-
- private:
-  int k_;
-};
+using PerKConsumerStage = OutputConsumer<opc>;
 
 /// The per-K view of an accumulator ring.
 template <OutputPipelineConfig opc>
@@ -37,7 +29,7 @@ class OutputKPipeline {
  public:
   WARPLOOM_FN explicit OutputKPipeline(OutputTilePipeline<opc>& ring) noexcept : ring_(&ring) {}
   WARPLOOM_FN MmaKStage<opc> produce() const noexcept { return MmaKStage<opc>(ring_); }
-  WARPLOOM_FN PerKConsumerStage<opc> consume() const noexcept { return PerKConsumerStage<opc>(ring_); }
+  WARPLOOM_FN PerKConsumerStage<opc> consume() const noexcept { return PerKConsumerStage<opc>(*ring_); }
 
  private:
   OutputTilePipeline<opc>* ring_;

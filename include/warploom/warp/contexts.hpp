@@ -84,9 +84,7 @@ class [[nodiscard]] EpilogueWarpContext {
   using KContext = EpilogueKContext<opc, Input>;
 
   WARPLOOM_FN EpilogueWarpContext(Tmem allocation, Pipeline ring, Dealloc dealloc) noexcept
-      : tmem(allocation), output_pipeline(ring), dealloc_barrier(dealloc) {
-    arch::tcgen05_fence_after();
-  }
+      : tmem(allocation), output_pipeline(ring), dealloc_barrier(dealloc) {}
   /// Leaving says that this thread has finished with tensor memory.
   WARPLOOM_FN ~EpilogueWarpContext() noexcept { dealloc_barrier.signal_complete(); }
   EpilogueWarpContext(const EpilogueWarpContext&) = delete;
