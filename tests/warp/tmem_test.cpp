@@ -14,8 +14,8 @@ struct Storage {
 using Small = TmemAllocation<1, 64>;
 
 loom::Outcome run(loom::Entry entry) {
-  return loom::launch({.kernel = "tmem", .grid = {1}, .cluster = {1}, .threads = 32, .shared_bytes = sizeof(Storage)}, entry,
-                      nullptr, {}, {});
+  return loom::launch({.kernel = "tmem", .grid = {1}, .cluster = {1}, .threads = 32, .shared_bytes = sizeof(Storage)},
+                      entry, nullptr, {}, {});
 }
 
 TEST(TmemAllocation, SuccessiveAllocationsLieBesideEachOther) {
