@@ -383,7 +383,6 @@ class Cluster {
   void issue(std::unique_ptr<AsyncOp> op);
   bool may_complete(size_t index) const;
   void complete(size_t index);
-  void complete_all_ready();
   void progress(AsyncOp& op, bool& done);
   void wake_bulk_waiters(Thread& thread);
 
