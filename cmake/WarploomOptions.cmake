@@ -35,3 +35,6 @@ if(WARPLOOM_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O1;-fsanitize=${WARPLOOM_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   add_link_options("-fsanitize=${WARPLOOM_SANITIZE}")
 endif()
+
+# For the GPU half and for the tests of what must not compile; neither the library nor the program needs it.
+find_program(WARPLOOM_NVCC nvcc PATHS /usr/local/cuda/bin)
