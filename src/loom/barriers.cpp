@@ -311,6 +311,7 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
   barrier.members.clear();
   barrier.arrived = 0;
   for (Warp* other : waiting) {
+    other->named_passed |= static_cast<uint16_t>(1u << id);
     if (recording() && barrier.time > other->lanes[0]->time)
       record(EventKind::wait, cta, other->index, other->lanes[0]->time, barrier.time, 0,
              fmt::format("named barrier {}", id));

@@ -352,6 +352,7 @@ void Cluster::mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d
   }
   const uint32_t column = d & 0xffff;
   const uint32_t columns = accumulator_columns(cta_group, decoded->m, decoded->n);
+  check_accumulator(*thread.warp, 1u << thread.id.lane, pc, "tcgen05.mma", column, columns);
   const uint32_t first = thread.cta->rank / static_cast<uint32_t>(cta_group) * static_cast<uint32_t>(cta_group);
   uint64_t begin = thread.time;
   for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i) {

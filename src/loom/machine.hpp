@@ -158,7 +158,17 @@ struct Warp {
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
-  bool role_closed = false;  ///< its event has been recorded
+  bool role_closed = false;   ///< its event has been recorded
+  uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
+};
+
+/// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
+struct Accumulator {
+  const char* ring = "";
+  uint32_t stage = 0;
+  uint32_t column = 0;
+  uint32_t columns = 0;
+  std::map<uint32_t, uint32_t> holders[2];  ///< per side: warp -> lanes
 };
 
 struct NamedBarrier {
@@ -187,6 +197,7 @@ struct Cta {
   std::map<uint32_t, uint32_t> allocations;
   Pc allocated_at = nullptr;  ///< the latest tcgen05.alloc
   uint32_t last_allocation = tmem_column_count;
+  std::vector<Accumulator> accumulators;  ///< by column
   bool relinquished = false;
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
@@ -336,6 +347,12 @@ class Cluster {
   void tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::TmemShape shape, uint32_t count,
                    uint32_t address, bool load);
   void tmem_wait(Warp& warp, Pc pc, bool load);
+
+  // ---- claims of the structure layer (claims.cpp)
+  /// Reports a tcgen05 operation on an accumulator of a ring that these lanes of the warp do not hold.
+  void check_accumulator(const Warp& warp, uint32_t lanes, Pc pc, const char* operation, uint32_t column,
+                         uint32_t columns);
+  void forget_accumulators(Cta& cta, uint32_t base, uint32_t columns);
 
   // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
   void park_warp(Warp& warp, const Wait& wait);

@@ -137,12 +137,14 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
     Cta& other = *peer.warp->cta;
     other.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
     other.allocations.erase(base);
+    forget_accumulators(other, base, columns);
     Warp* first = peer.warp;
     pair_waits_.erase(pair);
     wake_warp(*first, thread.time);
   }
   cta.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
   cta.allocations.erase(base);
+  forget_accumulators(cta, base, columns);
   grant_waiting(thread.time);
 }
 
@@ -196,6 +198,8 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::Tm
   if (!allocated)
     fail(thread, pc, "TMEM-RULE",
          fmt::format("{} touches columns {} to {}, which are not allocated", name, column, column + columns - 1));
+
+  check_accumulator(warp, 0xffffffffu, pc, name, column, columns);
 
   TmemAccess access;
   access.shape = shape;

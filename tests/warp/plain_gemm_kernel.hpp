@@ -8,25 +8,6 @@
 
 namespace warploom::test {
 
-/// Operand tiles without scales: 64 elements of K, 128 bytes.
-template <class Cluster_, int tile_m_, int tile_n_>
-struct PlainTilePayload {
-  using Cluster = Cluster_;
-  static_assert(Cluster::a_sharers == 1 && Cluster::b_sharers == 1, "this payload is not multicast");
-  static constexpr int tile_m = tile_m_, tile_n = tile_n_, tile_k = 64;
-  static constexpr int b_rows = tile_n / Cluster::cta_group;
-  using A = SmemTile<bf16, tile_m, tile_k, Swizzle::b128>;
-  using B = SmemTile<bf16, b_rows, tile_k, Swizzle::b128>;
-  using Scales = SmemTile<float, 1, 32, Swizzle::none>;  // named by the ring, never stored
-  static constexpr uint32_t operand_bytes = Cluster::cta_group * (A::bytes + B::bytes);
-  static constexpr uint32_t local_bytes = 0;
-
-  struct Slot {
-    typename A::Storage a;
-    typename B::Storage b;
-  };
-};
-
 enum class TileMmaUse { producer, linear, acquire_release };
 enum class TileEpilogueUse { consumer, consumer_free, linear, acquire_release };
 
@@ -45,7 +26,7 @@ struct PlainGemm {
   static constexpr int tile_m = 128, tile_n = 128, strip_columns = 64, strips = tile_n / strip_columns;
   // Three stages: a number that divides nothing else here.
   static constexpr OutputPipelineConfig opc{.num_stages = 3, .stage_stride_cols = tile_n, .cta_group = g};
-  using Payload = PlainTilePayload<Cluster, tile_m, tile_n>;
+  using Payload = StandardTilePayload<bf16, bf16, tile_m, tile_n, Cluster>;
   static constexpr int stages = 3;
   using Input =
       InputTilePipeline<Payload, stages, filled_by<tma_bytes<Load>>, freed_by<mma_commit<Mma, to_operand_sources>>>;
@@ -68,14 +49,8 @@ struct PlainGemm {
   // ---- the roles
 
   void load(Tile tile) noexcept {
-    for (auto slot : input.produce(tile.k_blocks())) {
-      const arch::SharedAddress own = arch::shared_address(input.pipeline.producer_mbar(slot.stage()));
-      const arch::SharedAddress full = g == 2 ? arch::pair_leader(own) : own;
-      const int column = slot.k() * Payload::tile_k;
-      const int half = static_cast<int>(arch::cluster_rank()) % g * Payload::b_rows;
-      arch::tma_load<g>(input.a(slot.stage()).address(), params.a, full, {column, tile.m * tile_m});
-      arch::tma_load<g>(input.b(slot.stage()).address(), params.b, full, {column, tile.n * tile_n + half});
-    }
+    const TileLoader a{&params.a, tile_m}, b{&params.b, tile_n};
+    for (auto slot : input.produce(tile.k_blocks())) slot.load(a[tile.m], b[tile.n]);
   }
 
   void mma(MmaWarpContext<opc>& context, Tile tile) noexcept {
@@ -116,13 +91,14 @@ struct PlainGemm {
       }
       case TileEpilogueUse::consumer_free: {
         auto stage = output_pipeline.consumer();
+        const uint32_t index = stage.index();
         values.load(stage.tmem().address());
         stage.free();
         stage.free();  // only what is still held is signalled
         // The stage is still in scope, and yet the MMA warp can fill it again: this wait would never end otherwise.
         if (done_ + opc.num_stages < tiles_of_this_cta()) {
           const auto& ring = output_pipeline.pipeline;
-          arch::mbarrier_wait(arch::shared_address(ring.producer_mbar(stage.index())), ring.consumer_lap() + 2);
+          arch::mbarrier_wait(arch::shared_address(ring.producer_mbar(index)), ring.consumer_lap() + 2);
         }
         break;
       }

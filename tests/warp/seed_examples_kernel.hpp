@@ -17,7 +17,15 @@ inline void check(bool holds, int line) noexcept {
 }
 #define WARPLOOM_KERNEL_CHECK(condition) ::warploom::test::check(condition, __LINE__)
 
-enum class MmaUse { per_k_stage, per_k_stages, per_k_produce, linear, acquire_release, literal_seed_commit };
+enum class MmaUse {
+  per_k_stage,
+  per_k_stages,
+  per_k_produce,
+  linear,
+  acquire_release,
+  literal_seed_commit,
+  double_commit
+};
 enum class EpilogueUse {
   per_k_stage,
   per_k_stages,
@@ -40,8 +48,7 @@ struct SeedExamplesParams : BlockwiseFP8Params {
   Uses uses;
 };
 
-/// `lane_guarded`: the residual ring is initialised for one arrival per epilogue warp, and freed by lane 0 of each.
-template <class Cluster_, bool lane_guarded = false>
+template <class Cluster_>
 struct SeedExamples : BlockwiseFP8<Cluster_> {
   using Base = BlockwiseFP8<Cluster_>;
   using Cluster = Cluster_;
@@ -58,10 +65,7 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
 
   static void init_barriers(Storage& storage) noexcept {
     Input::init_barriers(storage.input);
-    if constexpr (lane_guarded)
-      Residual::init_barriers(storage.residual, /*producer_arv_count=*/1, /*consumer_arv_count=*/4);
-    else
-      Residual::init_barriers(storage.residual);
+    Residual::init_barriers(storage.residual);
   }
 
   // ---- MMA: one lane
@@ -119,8 +123,21 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
           mma_ctx.output_pipeline.release_from_mma(stage);
         }
         break;
-      // The page's example to the letter: it commits on stage.mbar() and then releases, which commits again.
+      // The page's example to the letter: it commits on stage.mbar() and then releases, which is the same commit.
+      //   mma_op.mma(a_tile, b_tile, stage.tmem_offset()); mma_op.commit(stage.mbar()); stage^.release()
       case MmaUse::literal_seed_commit:
+        for (int i = 0; i < num_iters; ++i) {
+          auto stage = mma_ctx.output_pipeline.acquire_mma_linear();
+          {
+            auto in = input.consume();
+            mma_op.mma(in.a(), in.b(), stage.tmem_offset());
+          }
+          mma_op.commit(stage.mbar());
+          stage.release();
+        }
+        break;
+      // The same, by hand: this commit is one too many.
+      case MmaUse::double_commit:
         for (int i = 0; i < num_iters; ++i) {
           auto stage = mma_ctx.output_pipeline.acquire_mma_linear();
           multiply({stage.tmem_offset()});
@@ -231,8 +248,10 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
         for (int k_iter = 0; k_iter < num_iters; ++k_iter) {
           ring.wait_producer();
           arch::tcgen05_fence_after();
-          const TmemStage<opc> stage{output_pipeline.tmem.addr, ring.consumer_stage()};
-          sum.add(stage.address(), take_scale(tile.n, k_iter));
+          const TmemStage<opc> tmem{output_pipeline.tmem.addr, ring.consumer_stage()};
+          const auto stage = OutputStage<opc>::from_raw(ring, tmem.index, tmem.offset());
+          WARPLOOM_KERNEL_CHECK(stage.pipeline == &ring && stage.tmem.base.value == output_pipeline.tmem.addr.value);
+          sum.add(stage.tmem.address(), take_scale(tile.n, k_iter));
           arch::tcgen05_fence_before();
           ring.template signal_free<Epilogue>();
           ring.consumer_step();
@@ -280,14 +299,6 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
 
   void add_residual(Strip<strip_columns>& strip) noexcept {
     const uint32_t row = arch::thread_index();
-    if constexpr (lane_guarded) {  // "Use for lane-guarded signaling patterns"
-      auto stage = residual.consume_explicit();
-      strip.add(params.beta, residual.tile(stage.index()), row);
-      arch::fence_proxy_async_shared();
-      arch::syncwarp();
-      if (arch::lane_index() == 0) stage.arrive();
-      return;
-    }
     switch (uses.residual) {
       // with epi_load_pipeline.consume() as stage: c_tile = smem.src_tiles()[stage.index()] ...
       case ResidualUse::scoped: {
@@ -370,6 +381,8 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
     }
   }
 
+  using Op = MmaOp<typename Base::Payload::A, typename Base::Payload::B, Cluster>;
+  Op mma_op;
   Uses uses;
   Storage& storage_;
 };

@@ -66,6 +66,7 @@ constexpr Case cases[] = {
     {"PerKView", {MmaUse::per_k_produce, EpilogueUse::per_k_consume, ResidualUse::linear_arrive}},
     {"Linear", {MmaUse::linear, EpilogueUse::linear, ResidualUse::linear}},
     {"AcquireRelease", {MmaUse::acquire_release, EpilogueUse::acquire_release, ResidualUse::by_hand}},
+    {"ToTheLetter", {MmaUse::literal_seed_commit, EpilogueUse::per_k_stage, ResidualUse::scoped}},
     {"GetPipeline", {MmaUse::linear, EpilogueUse::get_pipeline, ResidualUse::explicit_arrive}},
 };
 
@@ -76,15 +77,12 @@ INSTANTIATE_TEST_SUITE_P(, SeedExamplesTest, testing::ValuesIn(cases),
 TEST_P(SeedExamplesTest, OneSm) { run_on_every_schedule<SeedExamples<OneSm>>(GetParam().uses); }
 TEST_P(SeedExamplesTest, TwoSm) { run_on_every_schedule<SeedExamples<TwoSm>>(GetParam().uses); }
 
-// consume_explicit exists for rings that fewer threads free than read: here four lanes instead of 128 threads.
-TEST(SeedExamples, LaneGuardedConsumption) { run_on_every_schedule<SeedExamples<OneSm, true>>({}); }
-
-// The page's example for acquire_mma_linear commits on stage.mbar() and releases, which commits too: two arrivals where
-// the barrier counts one. The accumulator ring runs ahead of its consumers, and the loom says where.
-TEST(SeedExamples, TheLinearExampleToTheLetterCommitsTwice) {
+// A commit written out with the instruction, besides the stage's own: two arrivals where the barrier counts one. The
+// accumulator ring runs ahead of its consumers, and the loom says where.
+TEST(SeedExamples, ASecondCommitIsReported) {
   using Kernel = SeedExamples<OneSm>;
   Reference& r = integers<Kernel>();
-  const loom::Outcome outcome = launch<Kernel>(r.problem(), {.mma = MmaUse::literal_seed_commit}, {});
+  const loom::Outcome outcome = launch<Kernel>(r.problem(), {.mma = MmaUse::double_commit}, {});
   ASSERT_FALSE(outcome.ok());
   const std::string& code = outcome.report.findings[0].code;
   EXPECT_TRUE(code == "PHASE" || code == "DEADLOCK") << code;
@@ -93,11 +91,13 @@ TEST(SeedExamples, TheLinearExampleToTheLetterCommitsTwice) {
   EXPECT_NE(text.find("seed_examples_kernel.hpp"), std::string::npos) << text;
 }
 
-// ---- contexts made by hand: no skeleton, and counts and mask that are not those the policies would give
+// ---- contexts made by hand: no skeleton, counts and mask written out, arrivals by instruction
 
-/// The accumulator ring is freed by one lane per epilogue warp instead of every thread. With one SM the mask has no
-/// meaning, so create() gets one that could not be the default; with two the contexts are constructed from their parts.
-template <class Cluster>
+/// What is passed instead of the value that follows from the policies.
+enum class Wrong { nothing, producer_count, consumer_count, mask };
+
+/// With one SM the contexts come from create(), with two they are constructed from their parts.
+template <class Cluster, Wrong wrong = Wrong::nothing>
 struct ByHand : SeedExamples<Cluster> {
   using Base = SeedExamples<Cluster>;
   using Base::Base, Base::opc, Base::tile_n, Base::g;
@@ -106,7 +106,7 @@ struct ByHand : SeedExamples<Cluster> {
   using typename Base::Storage;
   using MmaContext = MmaWarpContext<opc, 32, 128>;
   using EpilogueContext = EpilogueWarpContext<opc, 32, 128>;
-  static constexpr uint16_t mma_complete_mask = g == 1 ? 5 : 3;
+  static constexpr uint16_t mma_complete_mask = (g == 1 ? 1 : 3) + (wrong == Wrong::mask ? 4 : 0);
 
   static void run(const void* params) noexcept {
     Storage& storage = arch::shared<Storage>();
@@ -114,7 +114,8 @@ struct ByHand : SeedExamples<Cluster> {
     const uint32_t warp = arch::warp_index();
     if (arch::thread_index() == 0) {
       Base::init_barriers(storage);
-      Output::init_barriers(barriers.ptr(), /*producer_arrivals=*/1, /*consumer_arrivals=*/4 * g);
+      Output::init_barriers(barriers.ptr(), /*producer_arrivals=*/wrong == Wrong::producer_count ? 2 : 1,
+                            /*consumer_arrivals=*/wrong == Wrong::consumer_count ? 4 : 128 * g);
       MmaContext::Dealloc::init(dealloc.ptr());
       arch::fence_mbarrier_init();
     }
@@ -173,9 +174,8 @@ struct ByHand : SeedExamples<Cluster> {
         const auto stage = output_pipeline.acquire_for_epilogue();
         sum.add(stage.tmem.address(), this->take_scale(tile.n, k));
         arch::tcgen05_fence_before();
-        arch::syncwarp();
         const auto empty = arch::shared_address(output_pipeline.pipeline.consumer_mbar(stage.index));
-        if (arch::lane_index() == 0) arch::mbarrier_arrive(g == 1 ? empty : arch::pair_leader(empty));
+        arch::mbarrier_arrive(g == 1 ? empty : arch::pair_leader(empty));
         output_pipeline.pipeline.consumer_step();
       }
       this->store(sum, tile);
@@ -195,6 +195,22 @@ void run_by_hand() {
     ASSERT_EQ(failed_line, 0);
     ASSERT_TRUE(r.data.d == r.answer);
   }
+}
+
+template <Wrong wrong>
+void expect_argument_report(const char* words) {
+  using Kernel = ByHand<OneSm, wrong>;
+  const loom::Outcome outcome = launch_blockwise<Kernel>(integers<Kernel>().problem(), &Kernel::run, {});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.report.findings[0].code, "RING-ARGUMENT");
+  const std::string text = to_text(outcome.report);
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+  EXPECT_NE(text.find("seed_examples_test.cpp"), std::string::npos) << text;
+}
+TEST(SeedExamples, CountsAndMaskAreThePolicies) {
+  expect_argument_report<Wrong::producer_count>("given 2 as its producer arrivals; its policies say 1");
+  expect_argument_report<Wrong::consumer_count>("given 4 as its consumer arrivals; its policies say 128");
+  expect_argument_report<Wrong::mask>("given 5 as its completion mask; its policies say 1");
 }
 
 TEST(SeedExamples, ContextsByHandOneSm) { run_by_hand<OneSm>(); }

@@ -92,6 +92,13 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
 void grid_dependency_wait() noexcept;
 void grid_launch_dependents() noexcept;
 
+// Claims of the structure layer (arch/claims.hpp)
+[[noreturn]] void stage_misuse(const char* ring, uint8_t what) noexcept;
+[[noreturn]] void wrong_argument(const char* ring, const char* what, uint32_t given, uint32_t derived) noexcept;
+void claim_published(uint32_t named_barrier) noexcept;
+void claim_accumulators(const char* ring, uint32_t base, uint32_t stages, uint32_t columns) noexcept;
+void hold_accumulator(uint32_t address, uint8_t side, bool hold) noexcept;
+
 // Names
 void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept;
 void name_role(const char* role) noexcept;

@@ -10,7 +10,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-template <int stages, class Tile_>
+/// `Freed`: who gives a slot back; every epilogue thread, unless another policy is named.
+template <int stages, class Tile_, class Freed = freed_by<every_thread<Epilogue>>>
 class EpiLoadPipeline {
  public:
   using Tile = Tile_;
@@ -20,7 +21,7 @@ class EpiLoadPipeline {
     static constexpr char name[] = "residual";
     using cluster = ClusterShape<1, 1, 1>;
     using filled = filled_by<tma_bytes<EpilogueLoad>>;
-    using freed = freed_by<every_thread<Epilogue>>;
+    using freed = Freed;
     static constexpr uint32_t bytes = Tile::bytes;
   };
   using Pipeline = ProducerConsumerPipeline<stages, Protocol>;

@@ -1,8 +1,12 @@
 // Handles that must be released. Dropping one is a compile error (link error on the GPU) in optimised builds: the
-// destructor calls a function that the optimiser must be able to prove unreachable. Other builds trap.
+// destructor calls a function that the optimiser must be able to prove unreachable. In other builds the loom reports
+// it, and the GPU traps. The loom also reports a second release, and any use after the first.
+//
+//   auto slot = ring.acquire_consumer();   // ... on every path:
+//   slot.release();
 #pragma once
 
-#include "warploom/arch/config.hpp"
+#include "warploom/arch/claims.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WARPLOOM_SANITIZED 1
@@ -26,7 +30,8 @@ warploom_error_a_stage_handle_was_dropped_without_release() noexcept;
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Base of the handles: movable, and must have been released when it dies.
+/// Base of the handles: movable, and must have been released when it dies. Label::name says of what.
+template <class Label>
 class MustRelease {
  public:
   MustRelease(const MustRelease&) = delete;
@@ -43,10 +48,30 @@ class MustRelease {
 #elif defined(__CUDACC__)
     __trap();
 #else
-    __builtin_trap();
+    arch::claim_held<Label>(false, Misuse::dropped);
 #endif
   }
-  WARPLOOM_FN void settle() noexcept { held_ = false; }
+  WARPLOOM_FN void settle() noexcept {
+    arch::claim_held<Label>(held_, Misuse::released_twice);
+    held_ = false;
+  }
+  WARPLOOM_FN void claim_held() const noexcept { arch::claim_held<Label>(held_, Misuse::used_after_release); }
+
+ private:
+  bool held_ = true;
+};
+
+/// Something a stage holds and may give back early, once: a slot, an accumulator. Leaving gives back what is left.
+template <class Label>
+class Held {
+ public:
+  /// Calls `give_back` unless that has happened.
+  template <class F>
+  WARPLOOM_FN void settle(F&& give_back) noexcept {
+    if (held_) give_back();
+    held_ = false;
+  }
+  WARPLOOM_FN void claim() const noexcept { arch::claim_held<Label>(held_, Misuse::used_after_settle); }
 
  private:
   bool held_ = true;

@@ -22,12 +22,23 @@ template <OutputPipelineConfig opc>
 class OutputKPipeline;
 template <OutputPipelineConfig opc, class Input>
 class EpilogueKContext;
+template <OutputPipelineConfig opc>
+class OutputTilePipeline;
 
-/// A stage's index and its place in tensor memory.
+/// A stage's index and its place in tensor memory, and the ring whose empty barrier frees it.
 template <OutputPipelineConfig opc>
 struct OutputStage {
+  using Pipeline = typename OutputTilePipeline<opc>::Pipeline;
+
   uint32_t index = 0;
   TmemStage<opc> tmem;
+  const Pipeline* pipeline = nullptr;
+
+  /// For epilogue code that waits on the ring by itself: it has waited, and holds the accumulator from here on.
+  static WARPLOOM_FN OutputStage from_raw(const Pipeline& ring, uint32_t stage_index, uint32_t tmem_offset) noexcept {
+    arch::hold_accumulator({tmem_offset}, AccumulatorSide::epilogue);
+    return {stage_index, TmemStage<opc>::from_offset(tmem_offset, stage_index), &ring};
+  }
 };
 
 template <OutputPipelineConfig opc>
@@ -56,7 +67,10 @@ class OutputTilePipeline {
 
   WARPLOOM_FN OutputTilePipeline(SharedMemBarrier* barriers, Tmem tmem_allocation,
                                  uint16_t complete = complete_mask()) noexcept
-      : pipeline(barriers), tmem(tmem_allocation), mma_complete_mask(complete) {}
+      : pipeline(barriers), tmem(tmem_allocation), mma_complete_mask(complete) {
+    arch::claim_argument<Protocol>("completion mask", complete, complete_mask());
+    arch::claim_accumulators<Protocol>(tmem.addr, num_stages, stage_stride_cols);
+  }
 
   /// One thread, once per CTA. The counts default to what the policies say.
   static WARPLOOM_FN void init_barriers(SharedMemBarrier* barriers,
@@ -69,9 +83,12 @@ class OutputTilePipeline {
   WARPLOOM_FN Stage acquire_for_mma() const noexcept {
     pipeline.wait_consumer();
     arch::tcgen05_fence_after();
-    return stage(pipeline.producer_stage());
+    const Stage acquired = stage(pipeline.producer_stage());
+    arch::hold_accumulator(acquired.tmem.address(), AccumulatorSide::mma);
+    return acquired;
   }
   WARPLOOM_FN void release_from_mma(const Stage& stage) noexcept {
+    arch::give_back_accumulator(stage.tmem.address(), AccumulatorSide::mma);
     const arch::SharedAddress full = arch::shared_address(pipeline.producer_mbar(stage.index));
     Protocol::filled::policy::template signal<Cluster>(full, mma_complete_mask);
     pipeline.producer_step();
@@ -81,10 +98,13 @@ class OutputTilePipeline {
   WARPLOOM_FN Stage acquire_for_epilogue() const noexcept {
     pipeline.wait_producer();
     arch::tcgen05_fence_after();
-    return stage(pipeline.consumer_stage());
+    const Stage acquired = stage(pipeline.consumer_stage());
+    arch::hold_accumulator(acquired.tmem.address(), AccumulatorSide::epilogue);
+    return acquired;
   }
   /// Frees the stage: after the last tcgen05.ld of it has been waited for.
   WARPLOOM_FN void signal_epilogue_done() const noexcept {
+    arch::give_back_accumulator(stage(pipeline.consumer_stage()).tmem.address(), AccumulatorSide::epilogue);
     arch::tcgen05_fence_before();
     pipeline.template signal_free<Epilogue>();
   }
@@ -111,7 +131,7 @@ class OutputTilePipeline {
   uint16_t mma_complete_mask;
 
  private:
-  WARPLOOM_FN Stage stage(uint32_t index) const noexcept { return {index, {tmem.addr, index}}; }
+  WARPLOOM_FN Stage stage(uint32_t index) const noexcept { return {index, {tmem.addr, index}, &pipeline}; }
 };
 
 /// A free accumulator for one scope, on the MMA lane. Leaving commits.
@@ -145,60 +165,76 @@ class [[nodiscard]] OutputConsumer {
   OutputConsumer(const OutputConsumer&) = delete;
   OutputConsumer& operator=(const OutputConsumer&) = delete;
 
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
+  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
+  /// Gives the accumulator back now: every load of it must have been waited for.
   WARPLOOM_FN void free() noexcept {
-    if (held_) ring_->signal_epilogue_done();
-    held_ = false;
+    accumulator_.settle([&]() WARPLOOM_LAMBDA { ring_->signal_epilogue_done(); });
   }
 
  private:
+  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
+    accumulator_.claim();
+    return stage_;
+  }
+
   OutputTilePipeline<opc>* ring_;
   OutputStage<opc> stage_;
-  bool held_ = true;
+  Held<typename OutputTilePipeline<opc>::Protocol> accumulator_;
 };
 
 /// A free accumulator that must be released; release() commits and steps.
 template <OutputPipelineConfig opc>
-class [[nodiscard]] MmaStage : MustRelease {
+class [[nodiscard]] MmaStage : MustRelease<typename OutputTilePipeline<opc>::Protocol> {
  public:
   WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_mma()) {}
   MmaStage(MmaStage&&) noexcept = default;
   ~MmaStage() noexcept = default;
 
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
-  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage_.tmem.offset(); }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->pipeline.producer_mbar(stage_.index); }
+  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
+  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
+  /// The full barrier, which release() commits to.
+  WARPLOOM_FN CommittedBarrier mbar() const noexcept { return {ring_->pipeline.producer_mbar(index())}; }
   WARPLOOM_FN void release() noexcept {
-    settle();
+    this->settle();
     ring_->release_from_mma(stage_);
   }
 
  private:
+  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
+    this->claim_held();
+    return stage_;
+  }
+
   OutputTilePipeline<opc>* ring_;
   OutputStage<opc> stage_;
 };
 
 /// A finished accumulator that must be released; release() frees it and steps.
 template <OutputPipelineConfig opc>
-class [[nodiscard]] EpilogueStage : MustRelease {
+class [[nodiscard]] EpilogueStage : MustRelease<typename OutputTilePipeline<opc>::Protocol> {
  public:
   WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
   EpilogueStage(EpilogueStage&&) noexcept = default;
   ~EpilogueStage() noexcept = default;
 
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
-  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage_.tmem.offset(); }
+  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
+  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
   WARPLOOM_FN void release() noexcept {
-    settle();
+    this->settle();
     ring_->release_from_epilogue();
   }
 
  private:
+  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
+    this->claim_held();
+    return stage_;
+  }
+
   OutputTilePipeline<opc>* ring_;
   OutputStage<opc> stage_;
 };

@@ -35,29 +35,14 @@ class OutputKPipeline {
   OutputTilePipeline<opc>* ring_;
 };
 
-/// One K block on the epilogue side: the accumulator and the input slot whose scales belong to it.
-///
-/// Entering waits for both. take_scales() gives the slot back as soon as the scales are in registers, drain() the
-/// accumulator as soon as its last column is; leaving gives back what is still held, and steps both rings.
+/// One K block as the epilogue holds it: the accumulator and the input slot whose scales belong to it. Each may be
+/// given back early, once it is in registers.
 template <OutputPipelineConfig opc, class Input>
-class [[nodiscard]] EpilogueKContext {
+class EpilogueKStage {
  public:
-  using OutputPipelineType = OutputTilePipeline<opc>;
-  using InputPipelineType = Input;
-  using OutputStageType = OutputStage<opc>;
-  static constexpr int cta_group = opc.cta_group;
-  static constexpr int num_output_stages = opc.num_stages;
-  static constexpr int num_input_stages = Input::num_stages;
-  using CombinedStageType = EpilogueKContext;  ///< what entering gives: here the context is the stage
   static constexpr int columns_per_load = 32;
 
-  /// Both rings, as a range of K blocks hands them on.
-  struct Rings {
-    OutputPipelineType* output;
-    Input* input;
-  };
-  WARPLOOM_FN EpilogueKContext(const Rings& rings, int k) noexcept : EpilogueKContext(*rings.output, *rings.input, k) {}
-  WARPLOOM_FN EpilogueKContext(OutputPipelineType& output, Input& input, int k = 0) noexcept
+  WARPLOOM_FN EpilogueKStage(OutputTilePipeline<opc>& output, Input& input, int k) noexcept
       : output_pipeline_ptr(&output),
         input_pipeline_ptr(&input),
         output_stage(output.acquire_for_epilogue()),
@@ -65,20 +50,18 @@ class [[nodiscard]] EpilogueKContext {
         k_(k) {
     input.wait_scales();
   }
-  WARPLOOM_FN ~EpilogueKContext() noexcept {
-    arrive_input();
-    input_pipeline_ptr->pipeline.consumer_step();
-    free_accumulator();
-    output_pipeline_ptr->pipeline.consumer_step();
-  }
-  EpilogueKContext(const EpilogueKContext&) = delete;
-  EpilogueKContext& operator=(const EpilogueKContext&) = delete;
+  EpilogueKStage(const EpilogueKStage&) = delete;
+  EpilogueKStage& operator=(const EpilogueKStage&) = delete;
 
   WARPLOOM_FN int k() const noexcept { return k_; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return output_stage.tmem; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept {
+    accumulator_.claim();
+    return output_stage.tmem;
+  }
 
   /// The A scale of this thread's row; the slot is free again.
   WARPLOOM_FN float take_scales() noexcept {
+    slot_.claim();
     const auto scales = input_pipeline_ptr->a_scales(input_stage_index);
     const float scale = arch::load_shared(scales.data + arch::thread_index() - 32 * Epilogue::first_warp);
     arrive_input();
@@ -86,13 +69,11 @@ class [[nodiscard]] EpilogueKContext {
   }
   /// Lets go of the input slot now; leaving then signals the accumulator only.
   WARPLOOM_FN void arrive_input() noexcept {
-    if (input_held_) input_pipeline_ptr->pipeline.template signal_free<Epilogue>();
-    input_held_ = false;
+    slot_.settle([&]() WARPLOOM_LAMBDA { input_pipeline_ptr->pipeline.template signal_free<Epilogue>(); });
   }
   /// Lets go of the accumulator now: every load of it must have been waited for.
   WARPLOOM_FN void free_accumulator() noexcept {
-    if (accumulator_held_) output_pipeline_ptr->signal_epilogue_done();
-    accumulator_held_ = false;
+    accumulator_.settle([&]() WARPLOOM_LAMBDA { output_pipeline_ptr->signal_epilogue_done(); });
   }
 
   /// Hands `f(fragment, column)` the accumulator row of this thread, 32 columns at a time, the next load in flight
@@ -103,10 +84,13 @@ class [[nodiscard]] EpilogueKContext {
     drain_from<0, columns>(f, [] {});
   }
 
-  OutputPipelineType* output_pipeline_ptr;
+  OutputTilePipeline<opc>* output_pipeline_ptr;
   Input* input_pipeline_ptr;
-  OutputStageType output_stage;
+  OutputStage<opc> output_stage;
   uint32_t input_stage_index;
+
+ protected:
+  ~EpilogueKStage() noexcept = default;
 
  private:
   using Part = arch::Fragment<uint32_t, columns_per_load>;
@@ -131,8 +115,37 @@ class [[nodiscard]] EpilogueKContext {
   }
 
   int k_;
-  bool input_held_ = true;
-  bool accumulator_held_ = true;
+  Held<typename Input::Protocol> slot_;
+  Held<typename OutputTilePipeline<opc>::Protocol> accumulator_;
+};
+
+/// One K block for one scope. Entering waits for the accumulator and for the scales; the context is the stage. Leaving
+/// gives back what is still held, and steps both rings.
+template <OutputPipelineConfig opc, class Input>
+class [[nodiscard]] EpilogueKContext : public EpilogueKStage<opc, Input> {
+ public:
+  using OutputPipelineType = OutputTilePipeline<opc>;
+  using InputPipelineType = Input;
+  using OutputStageType = OutputStage<opc>;
+  using CombinedStageType = EpilogueKStage<opc, Input>;
+  static constexpr int cta_group = opc.cta_group;
+  static constexpr int num_output_stages = opc.num_stages;
+  static constexpr int num_input_stages = Input::num_stages;
+
+  /// Both rings, as a range of K blocks hands them on.
+  struct Rings {
+    OutputPipelineType* output;
+    Input* input;
+  };
+  WARPLOOM_FN EpilogueKContext(const Rings& rings, int k) noexcept : EpilogueKContext(*rings.output, *rings.input, k) {}
+  WARPLOOM_FN EpilogueKContext(OutputPipelineType& output, Input& input, int k = 0) noexcept
+      : CombinedStageType(output, input, k) {}
+  WARPLOOM_FN ~EpilogueKContext() noexcept {
+    this->arrive_input();
+    this->input_pipeline_ptr->pipeline.consumer_step();
+    this->free_accumulator();
+    this->output_pipeline_ptr->pipeline.consumer_step();
+  }
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

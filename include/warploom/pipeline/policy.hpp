@@ -12,48 +12,42 @@
 
 #include "warploom/arch/umma.hpp"
 #include "warploom/arch/warp.hpp"
-#include "warploom/pipeline/text.hpp"
-#include "warploom/pipeline/topology.hpp"
+#include "warploom/pipeline/target.hpp"
 #include "warploom/warp/roles.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-// ---- Targets: whose barrier a signal reaches
+// ---- Who signals, and with what. `arrivals`: per phase on one barrier.
 
-struct to_self {
-  static constexpr Text text{""};
-  template <class Cluster>
-  static constexpr uint32_t sources = 1;
-};
-/// The even CTA of the pair; with cta_group 1 the CTA itself.
-struct to_pair_leader {
-  static constexpr Text text{" of the pair"};
-  template <class Cluster>
-  static constexpr uint32_t sources = Cluster::cta_group;
-};
-/// Both CTAs of the pair.
-struct to_pair {
-  static constexpr Text text{" of the pair"};
-  template <class Cluster>
-  static constexpr uint32_t sources = Cluster::cta_group;
-};
-/// Every CTA whose loads feed the operands just consumed.
-struct to_operand_sources {
-  static constexpr Text text{""};
-  template <class Cluster>
-  static constexpr uint32_t sources = Cluster::operand_consumers;
-};
-
-// ---- Filled-by and freed-by policies
-
-/// TMA: the loading lane announces the slot's bytes, which is the one arrival; the copies complete them.
+/// TMA: the loading lane announces the slot's bytes, which is the one arrival; the copies complete them. With CTA pairs
+/// the bytes of both CTAs complete on the leader's barrier, and the leader announces them.
 template <class Role>
 struct tma_bytes {
   using role = Role;
-  static constexpr bool reads_generic = false;
   static constexpr Text text = Text{"TMA bytes armed by "} + Text{Role::name};
   template <class Cluster>
   static constexpr uint32_t arrivals = 1;
+
+  template <class Cluster>
+  static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
+    if (Cluster::leads(arch::cluster_rank())) arch::mbarrier_arrive_expect_tx(barrier, bytes);
+  }
+};
+
+/// The bytes of a copy that one CTA issues for all (cluster launch control, multicast): its warp announces them in
+/// every CTA of the cluster, one lane each.
+template <class Role>
+struct remote_expect {
+  using role = Role;
+  static constexpr Text text = Text{"bytes armed in every CTA by "} + Text{Role::name} + Text{" of CTA 0"};
+  template <class Cluster>
+  static constexpr uint32_t arrivals = 1;
+
+  template <class Cluster>
+  static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
+    const uint32_t lane = arch::lane_index();
+    if (lane < Cluster::size) arch::mbarrier_arrive_expect_tx(arch::map_to_rank(barrier, lane), bytes);
+  }
 };
 
 /// tcgen05.commit: one arrival per leader, once the work issued before it is complete.
@@ -62,21 +56,12 @@ struct mma_commit {
   using role = Role;
   static constexpr bool reads_generic = false;
   static constexpr Text text = Text{"tcgen05.commit by "} + Text{Role::name};
-  // A pair has one leader, so what reaches both of its CTAs still reaches each of them once.
   template <class Cluster>
-  static constexpr uint32_t arrivals = std::is_same_v<Target, to_operand_sources> ? Cluster::operand_consumers : 1;
+  static constexpr uint32_t arrivals = Target::template leaders<Cluster>;
 
   template <class Cluster>
-  static WARPLOOM_FN uint16_t mask() noexcept {
-    const uint32_t rank = arch::cluster_rank();
-    if constexpr (std::is_same_v<Target, to_operand_sources>)
-      return Cluster::operand_sources_mask(rank);
-    else
-      return Cluster::pair_mask(rank);
-  }
-  template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    signal<Cluster>(barrier, mask<Cluster>());
+    signal<Cluster>(barrier, Target::template mask<Cluster>(arch::cluster_rank()));
   }
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier, uint16_t to) noexcept {
@@ -85,6 +70,8 @@ struct mma_commit {
     else
       arch::umma_commit_multicast<Cluster::cta_group>(barrier, to);
   }
+  /// tcgen05 work may only follow a wait through this fence.
+  static WARPLOOM_FN void after_wait() noexcept { arch::tcgen05_fence_after(); }
 };
 
 /// Every thread of the role arrives.
@@ -98,32 +85,55 @@ struct every_thread {
 
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    if constexpr (Cluster::cta_group == 2 && std::is_same_v<Target, to_pair_leader>) {
-      arch::mbarrier_arrive(arch::pair_leader(barrier));
-    } else if constexpr (Cluster::cta_group == 2 && std::is_same_v<Target, to_pair>) {
-      arch::mbarrier_arrive(arch::map_to_rank(barrier, arch::cluster_rank() ^ 1));
-      arch::mbarrier_arrive(barrier);
-    } else {
-      arch::mbarrier_arrive(barrier);
-    }
+    arrive_at<Target, Cluster>(barrier);
   }
 };
 
-/// One lane of every warp of the role arrives, once its whole warp is there.
-template <class Role>
+/// The one thread that plays the role (bodies of load, mma, epilogue-load) arrives.
+template <class Role, class Target = to_self>
+struct one_thread {
+  using role = Role;
+  static constexpr bool reads_generic = true;
+  static constexpr Text text = Text{"one thread of "} + Text{Role::name} + Target::text;
+  template <class Cluster>
+  static constexpr uint32_t arrivals = Target::template sources<Cluster>;
+
+  template <class Cluster>
+  static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
+    arrive_at<Target, Cluster>(barrier);
+  }
+};
+
+/// One lane of every warp of the role arrives, once its whole warp is there. Where the slot is filled from several
+/// CTAs (Hopper multicast: to_operand_sources), one lane for each of them.
+template <class Role, class Target = to_self>
 struct lane_per_warp {
   using role = Role;
   static constexpr bool reads_generic = true;
-  static constexpr Text text = Text{"one lane per warp of "} + Text{Role::name};
+  static constexpr Text text = Text{"one lane per warp of "} + Text{Role::name} + Target::text;
   template <class Cluster>
-  static constexpr uint32_t arrivals = Role::warps;
+  static constexpr uint32_t arrivals = Role::warps * Target::template sources<Cluster>;
 
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     arch::syncwarp();
-    if (arch::lane_index() == 0) arch::mbarrier_arrive(barrier);
+    const uint32_t lane = arch::lane_index();
+    if constexpr (Cluster::size == 1 || std::is_same_v<Target, to_self>) {
+      if (lane == 0) arch::mbarrier_arrive(barrier);
+    } else {
+      if (lane < Cluster::size && (Target::template mask<Cluster>(arch::cluster_rank()) >> lane & 1) != 0)
+        arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));
+    }
   }
 };
+
+/// lane_per_warp for warps that read the slot through the tensor core only: nothing to fence.
+template <class Role, class Target = to_self>
+struct wgmma_warps : lane_per_warp<Role, Target> {
+  static constexpr bool reads_generic = false;
+};
+
+// ---- What a ring says
 
 template <class Policy>
 struct filled_by {
@@ -132,7 +142,13 @@ struct filled_by {
   template <class Cluster>
   static constexpr uint32_t arrivals = Policy::template arrivals<Cluster>;
 
-  /// What the producer owes to a slot it has filled. Nothing where TMA brings it: the arming was the arrival.
+  /// Announces bytes on a slot about to be filled, where the policy counts bytes.
+  template <class Cluster>
+  static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
+    if constexpr (requires { Policy::template arm<Cluster>(barrier, bytes); })
+      Policy::template arm<Cluster>(barrier, bytes);
+  }
+  /// What the producer owes to a slot it has filled. Nothing where bytes say it: the arming was the arrival.
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     if constexpr (requires { Policy::template signal<Cluster>(barrier); }) Policy::template signal<Cluster>(barrier);
@@ -149,28 +165,45 @@ constexpr auto join_texts() {
 }
 }  // namespace detail
 
-template <class... Policies>
+template <class First, class... Rest>
 struct freed_by {
-  static constexpr Text text = detail::join_texts<Policies...>();
+  /// The role a ring's consume() means when none is named: the first, or none if that could be a mistake.
+  using first_role = typename First::role;
+  using only_role = std::conditional_t<sizeof...(Rest) == 0, first_role, void>;
+  static constexpr Text text = detail::join_texts<First, Rest...>();
   template <class Cluster>
-  static constexpr uint32_t arrivals = (0 + ... + Policies::template arrivals<Cluster>);
+  static constexpr uint32_t arrivals = (First::template arrivals<Cluster> + ... + Rest::template arrivals<Cluster>);
 
   /// Does what the policies of this role say.
   template <class Role, class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    static_assert((std::is_same_v<typename Policies::role, Role> || ...),
-                  "warploom: this role is not among those that free the ring; name it in freed_by<...>");
-    (signal_if<Policies, Role, Cluster>(barrier), ...);
+    static_assert(frees<Role>, "warploom: this role is not among those that free the ring; name it in freed_by<...>");
+    signal_if<First, Role, Cluster>(barrier);
+    (signal_if<Rest, Role, Cluster>(barrier), ...);
   }
+  /// What the role's work demands right after its wait for a full slot.
+  template <class Role>
+  static WARPLOOM_FN void after_wait() noexcept {
+    after_wait_if<First, Role>();
+    (after_wait_if<Rest, Role>(), ...);
+  }
+  template <class Role>
+  static constexpr bool frees =
+      (std::is_same_v<typename First::role, Role> || ... || std::is_same_v<typename Rest::role, Role>);
   /// Whether this role reads the slot with ordinary loads: it must then fence before TMA may write there again.
   template <class Role>
-  static constexpr bool reads_generic =
-      ((std::is_same_v<typename Policies::role, Role> && Policies::reads_generic) || ...);
+  static constexpr bool reads_generic = ((std::is_same_v<typename First::role, Role> && First::reads_generic) || ... ||
+                                         (std::is_same_v<typename Rest::role, Role> && Rest::reads_generic));
 
  private:
   template <class Policy, class Role, class Cluster>
   static WARPLOOM_FN void signal_if(arch::SharedAddress barrier) noexcept {
     if constexpr (std::is_same_v<typename Policy::role, Role>) Policy::template signal<Cluster>(barrier);
+  }
+  template <class Policy, class Role>
+  static WARPLOOM_FN void after_wait_if() noexcept {
+    if constexpr (std::is_same_v<typename Policy::role, Role> && requires { Policy::after_wait(); })
+      Policy::after_wait();
   }
 };
 

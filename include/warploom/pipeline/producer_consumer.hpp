@@ -33,43 +33,40 @@ template <class Ring, class Role>
 class ConsumeContext;
 template <class Ring, class Role>
 class ExplicitConsumeContext;
-
-/// The role that consumes when a protocol has exactly one freeing policy; void when it must be named.
-namespace detail {
-template <class Freed>
-struct only_role {
-  using type = void;
-};
-template <class Policy>
-struct only_role<freed_by<Policy>> {
-  using type = typename Policy::role;
-};
-}  // namespace detail
+template <class Ring, class Role>
+class LateStage;
 
 template <int stages, class Protocol_>
 class ProducerConsumerPipeline {
  public:
   using Protocol = Protocol_;
   using Cluster = typename Protocol::cluster;
+  using Filled = typename Protocol::filled;
+  using Freed = typename Protocol::freed;
+  using OnlyRole = typename Freed::only_role;
   static constexpr int num_stages = stages;
+  static_assert(stages >= 1, "warploom: a ring has at least one slot");
   using BarrierArray = SMemArray<SharedMemBarrier, 2 * stages>;
 
   // What follows from the policies. Nobody writes these.
-  static constexpr uint32_t producer_count = Protocol::filled::template arrivals<Cluster>;
-  static constexpr uint32_t consumer_count = Protocol::freed::template arrivals<Cluster>;
+  static constexpr uint32_t producer_count = Filled::template arrivals<Cluster>;
+  static constexpr uint32_t consumer_count = Freed::template arrivals<Cluster>;
 
   /// full[0..n) then empty[0..n)
   WARPLOOM_FN explicit ProducerConsumerPipeline(SharedMemBarrier* barriers) noexcept : barriers_(barriers) {}
 
-  /// One thread, once per CTA, before fence_mbarrier_init and the cluster barrier.
+  /// One thread, once per CTA, before fence_mbarrier_init and the cluster barrier. The counts are the policies'; the
+  /// loom reports any other.
   static WARPLOOM_FN void init_mbars(SharedMemBarrier* barriers, uint32_t producer_arrivals = producer_count,
                                      uint32_t consumer_arrivals = consumer_count) noexcept {
+    arch::claim_argument<Protocol>("producer arrivals", producer_arrivals, producer_count);
+    arch::claim_argument<Protocol>("consumer arrivals", consumer_arrivals, consumer_count);
     for (int i = 0; i < stages; ++i) {
       arch::mbarrier_init(arch::shared_address(barriers + i), producer_arrivals);
       arch::mbarrier_init(arch::shared_address(barriers + stages + i), consumer_arrivals);
     }
-    arch::name_barriers<Protocol, typename Protocol::filled>(barriers, stages, arch::RingSide::full);
-    arch::name_barriers<Protocol, typename Protocol::freed>(barriers + stages, stages, arch::RingSide::empty);
+    arch::name_barriers<Protocol, Filled>(barriers, stages, arch::RingSide::full);
+    arch::name_barriers<Protocol, Freed>(barriers + stages, stages, arch::RingSide::empty);
   }
   static constexpr size_t smem_bytes() { return sizeof(BarrierArray); }
 
@@ -80,17 +77,22 @@ class ProducerConsumerPipeline {
   WARPLOOM_FN ProducerStage<ProducerConsumerPipeline> acquire_producer() noexcept {
     return ProducerStage<ProducerConsumerPipeline>(*this);
   }
-  template <class Role = typename detail::only_role<typename Protocol::freed>::type>
+  template <class Role = OnlyRole>
   WARPLOOM_FN ConsumeContext<ProducerConsumerPipeline, Role> consume() noexcept {
     return ConsumeContext<ProducerConsumerPipeline, Role>(*this);
   }
-  template <class Role = typename detail::only_role<typename Protocol::freed>::type>
+  template <class Role = OnlyRole>
   WARPLOOM_FN ExplicitConsumeContext<ProducerConsumerPipeline, Role> consume_explicit() noexcept {
     return ExplicitConsumeContext<ProducerConsumerPipeline, Role>(*this);
   }
-  template <class Role = typename detail::only_role<typename Protocol::freed>::type>
+  template <class Role = OnlyRole>
   WARPLOOM_FN ConsumerStage<ProducerConsumerPipeline, Role> acquire_consumer() noexcept {
     return ConsumerStage<ProducerConsumerPipeline, Role>(*this);
+  }
+  /// A full slot that is released after later ones have been acquired.
+  template <class Role = OnlyRole>
+  WARPLOOM_FN LateStage<ProducerConsumerPipeline, Role> acquire_late() noexcept {
+    return LateStage<ProducerConsumerPipeline, Role>(*this);
   }
 
   // ---- the parts they are made of
@@ -100,22 +102,51 @@ class ProducerConsumerPipeline {
   WARPLOOM_FN void wait_producer() const noexcept {  ///< consumer: until the current slot is full
     arch::mbarrier_wait(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
-  /// Announces the slot's TMA bytes on its full barrier: the producer's arrival. Once per slot.
+  // One poll, whose answer spares the wait: `ready = ring.try_wait_producer(); ...
+  // ring.wait_producer_if_needed(ready)`.
+  [[nodiscard]] WARPLOOM_FN bool try_wait_consumer() const noexcept {
+    return arch::mbarrier_test(address(consumer_mbar(producer_stage_)), producer_lap_);
+  }
+  [[nodiscard]] WARPLOOM_FN bool try_wait_producer() const noexcept {
+    return arch::mbarrier_test(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
+  }
+  WARPLOOM_FN void wait_consumer_if_needed(bool ready) const noexcept {
+    if (!ready) wait_consumer();
+  }
+  WARPLOOM_FN void wait_producer_if_needed(bool ready) const noexcept {
+    if (!ready) wait_producer();
+  }
+  /// Announces the slot's bytes on its full barrier: the producer's arrival. Once per slot.
   WARPLOOM_FN void arm() const noexcept {
     if constexpr (Protocol::bytes != 0)
-      arch::mbarrier_arrive_expect_tx(address(producer_mbar(producer_stage_)), Protocol::bytes);
+      Filled::template arm<Cluster>(address(producer_mbar(producer_stage_)), Protocol::bytes);
   }
-  /// What the producer owes to the current slot's full barrier, by its policy: nothing more where TMA fills it.
+  /// What the producer owes to the current slot's full barrier, by its policy: nothing more where bytes fill it.
   WARPLOOM_FN void signal_full() const noexcept {
-    Protocol::filled::template signal<Cluster>(address(producer_mbar(producer_stage_)));
+    Filled::template signal<Cluster>(address(producer_mbar(producer_stage_)));
   }
-  /// What `Role` owes to the current slot's empty barrier, by its policy.
+  /// What `Role` owes to a slot's empty barrier, by its policy.
+  template <class Role>
+  WARPLOOM_FN void signal_free(uint32_t stage) const noexcept {
+    // The slot goes back to TMA, which writes through the async proxy: ordinary reads must be fenced off first.
+    if constexpr (Freed::template reads_generic<Role> && Protocol::bytes != 0) arch::fence_proxy_async_shared();
+    Freed::template signal<Role, Cluster>(address(consumer_mbar(stage)));
+  }
   template <class Role>
   WARPLOOM_FN void signal_free() const noexcept {
-    // The slot goes back to TMA, which writes through the async proxy: ordinary reads must be fenced off first.
-    if constexpr (Protocol::freed::template reads_generic<Role> && Protocol::bytes != 0)
-      arch::fence_proxy_async_shared();
-    Protocol::freed::template signal<Role, Cluster>(address(consumer_mbar(consumer_stage_)));
+    signal_free<Role>(consumer_stage_);
+  }
+  /// A hand-off without a slot to look at: waits for its turn, signals as the policy says, steps.
+  WARPLOOM_FN void producer_signal_and_step() noexcept {
+    wait_consumer();
+    signal_full();
+    producer_step();
+  }
+  template <class Role = OnlyRole>
+  WARPLOOM_FN void consumer_signal_and_step() noexcept {
+    wait_producer();
+    signal_free<Role>();
+    consumer_step();
   }
   WARPLOOM_FN MbarPtr producer_mbar(uint32_t stage) const noexcept { return barriers_ + stage; }
   WARPLOOM_FN MbarPtr consumer_mbar(uint32_t stage) const noexcept { return barriers_ + stages + stage; }
@@ -125,6 +156,12 @@ class ProducerConsumerPipeline {
   /// Bookkeeping only: a step never touches a barrier.
   WARPLOOM_FN void producer_step() noexcept { step(producer_stage_, producer_lap_); }
   WARPLOOM_FN void consumer_step() noexcept { step(consumer_stage_, consumer_lap_); }
+  /// Passes over `count` slots that another consumer of the ring takes: only with the right order between the two.
+  WARPLOOM_FN void consumer_skip(uint32_t count) noexcept {
+    consumer_stage_ += count;
+    consumer_lap_ += consumer_stage_ / stages;
+    consumer_stage_ %= stages;
+  }
 
   /// End of the producer: until every slot is free again, so that no late arrival meets an exited CTA.
   WARPLOOM_FN void drain() noexcept {
@@ -150,10 +187,12 @@ class ProducerConsumerPipeline {
   uint32_t consumer_lap_ = 0;
 };
 
-/// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (TMA says so itself), and
-/// steps.
+/// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (bytes say so
+/// themselves), and steps.
 template <class Ring>
-class [[nodiscard]] ProducerStage : MustRelease {
+class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
+  using Base = MustRelease<typename Ring::Protocol>;
+
  public:
   WARPLOOM_FN explicit ProducerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.producer_stage()) {
     ring.wait_consumer();
@@ -162,10 +201,13 @@ class [[nodiscard]] ProducerStage : MustRelease {
   ProducerStage(ProducerStage&&) noexcept = default;
   ~ProducerStage() noexcept = default;
 
-  WARPLOOM_FN uint32_t index() const noexcept { return index_; }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index_); }  ///< the full barrier
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index()); }  ///< the full barrier
   WARPLOOM_FN void release() noexcept {
-    settle();
+    Base::settle();
     ring_->signal_full();
     ring_->producer_step();
   }
@@ -191,41 +233,53 @@ class [[nodiscard]] ProduceContext {
   ProducerStage<Ring> stage_;
 };
 
-/// A full slot. Must be released: release() frees the slot as the policy says and steps.
+/// A full slot. Must be released: release() frees the slot as the policy says, unless free() has, and steps.
 template <class Ring, class Role>
-class [[nodiscard]] ConsumerStage : MustRelease {
+class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
   static_assert(!std::is_void_v<Role>,
                 "warploom: several roles free this ring; say which one consumes: consume<Role>()");
+  using Base = MustRelease<typename Ring::Protocol>;
 
  public:
   WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
     ring.wait_producer();
+    Ring::Freed::template after_wait<Role>();
   }
   ConsumerStage(ConsumerStage&&) noexcept = default;
   ~ConsumerStage() noexcept = default;
 
-  WARPLOOM_FN uint32_t index() const noexcept { return index_; }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index_); }  ///< the empty barrier
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    slot_.claim();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
   /// One arrival of this thread on the empty barrier: for those who signal by hand.
   WARPLOOM_FN void arrive() const noexcept {
     if constexpr (Ring::Protocol::bytes != 0) arch::fence_proxy_async_shared();
     arch::mbarrier_arrive(arch::shared_address(mbar()));
   }
+  /// Gives the slot back now, once what it held is in registers; releasing then only steps.
+  WARPLOOM_FN void free() noexcept {
+    this->claim_held();
+    slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+  }
   WARPLOOM_FN void release() noexcept {
-    ring_->template signal_free<Role>();
+    free();
     release_without_signal();
   }
   WARPLOOM_FN void release_without_signal() noexcept {
-    settle();
+    Base::settle();
     ring_->consumer_step();
   }
 
  private:
   Ring* ring_;
   uint32_t index_;
+  Held<typename Ring::Protocol> slot_;
 };
 
-/// A full slot for one scope. Leaving frees it.
+/// A full slot for one scope. Leaving frees it, unless free() has.
 template <class Ring, class Role>
 class [[nodiscard]] ConsumeContext {
  public:
@@ -236,6 +290,7 @@ class [[nodiscard]] ConsumeContext {
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage_.index(); }
   WARPLOOM_FN MbarPtr mbar() const noexcept { return stage_.mbar(); }
+  WARPLOOM_FN void free() noexcept { stage_.free(); }
 
  private:
   ConsumerStage<Ring, Role> stage_;
@@ -256,6 +311,36 @@ class [[nodiscard]] ExplicitConsumeContext {
 
  private:
   ConsumerStage<Ring, Role> stage_;
+};
+
+/// A full slot of a consumer that works ahead: the ring has stepped already, and release() only frees the slot. Several
+/// may be held at a time.
+template <class Ring, class Role>
+class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
+  using Base = MustRelease<typename Ring::Protocol>;
+
+ public:
+  WARPLOOM_FN explicit LateStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
+    ring.wait_producer();
+    Ring::Freed::template after_wait<Role>();
+    ring.consumer_step();
+  }
+  LateStage(LateStage&&) noexcept = default;
+  ~LateStage() noexcept = default;
+
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
+  WARPLOOM_FN void release() noexcept {
+    Base::settle();
+    ring_->template signal_free<Role>(index_);
+  }
+
+ private:
+  Ring* ring_;
+  uint32_t index_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

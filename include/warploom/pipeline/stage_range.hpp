@@ -6,34 +6,40 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Stage is constructed from (owner, k) for k = 0 .. count - 1.
+/// Stage is constructed from (owner, k) for `count` values of k: first, first + step, ...
 template <class Stage, class Owner>
 class [[nodiscard]] StageRange {
  public:
-  WARPLOOM_FN StageRange(Owner owner, int count) noexcept : owner_(owner), count_(count) {}
+  WARPLOOM_FN StageRange(Owner owner, int count, int first = 0, int step = 1) noexcept
+      : owner_(owner), count_(count), first_(first), step_(step) {}
 
   struct End {};
   class Iterator {
    public:
-    WARPLOOM_FN Iterator(const Owner& owner, int count) noexcept : owner_(owner), count_(count) {}
+    WARPLOOM_FN Iterator(const Owner& owner, int count, int k, int step) noexcept
+        : owner_(owner), left_(count), k_(k), step_(step) {}
     WARPLOOM_FN Stage operator*() const noexcept { return Stage(owner_, k_); }
     WARPLOOM_FN Iterator& operator++() noexcept {
-      ++k_;
+      --left_;
+      k_ += step_;
       return *this;
     }
-    WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < count_; }
+    WARPLOOM_FN bool operator!=(End) const noexcept { return left_ > 0; }
 
    private:
     Owner owner_;
-    int k_ = 0;
-    int count_;
+    int left_;
+    int k_;
+    int step_;
   };
-  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, count_}; }
+  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, count_, first_, step_}; }
   WARPLOOM_FN End end() const noexcept { return {}; }
 
  private:
   Owner owner_;
   int count_;
+  int first_;
+  int step_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

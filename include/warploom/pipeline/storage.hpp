@@ -8,6 +8,12 @@ namespace warploom::inline WARPLOOM_MACHINE {
 using SharedMemBarrier = arch::Mbarrier;
 using MbarPtr = SharedMemBarrier*;
 
+/// A full barrier that releasing its stage commits to: a commit written out before the release is that same one.
+struct CommittedBarrier {
+  MbarPtr barrier;
+  WARPLOOM_FN operator MbarPtr() const noexcept { return barrier; }
+};
+
 /// A typed array in shared memory.
 template <class T, int count>
 struct SMemArray {

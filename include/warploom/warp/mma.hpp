@@ -2,7 +2,9 @@
 #pragma once
 
 #include "warploom/arch/umma.hpp"
+#include "warploom/pipeline/storage.hpp"
 #include "warploom/pipeline/tile.hpp"
+#include "warploom/pipeline/topology.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
@@ -42,5 +44,29 @@ WARPLOOM_FN void umma_tile(arch::TmemAddress d, const A& a, const B& b, Accumula
     onto = true;
   }
 }
+
+/// The MMA of one pair of operand tile types, under the original's name.
+///
+///   mma_op.mma(a_tile, b_tile, stage.tmem_offset());
+///   mma_op.commit(in.mbar());                          // by hand; leaving a stage commits by itself
+template <class A, class B, class Cluster>
+struct MmaOp {
+  static constexpr int cta_group = Cluster::cta_group;
+
+  static WARPLOOM_FN void mma(const A& a, const B& b, uint32_t tmem_offset,
+                              Accumulate accumulate = Accumulate::fresh) noexcept {
+    umma_tile<cta_group>({tmem_offset}, a, b, accumulate);
+  }
+  /// One arrival on an operand slot's empty barrier, in every CTA that fills it, once the work so far is complete.
+  static WARPLOOM_FN void commit(MbarPtr barrier) noexcept {
+    if constexpr (Cluster::size == 1)
+      arch::umma_commit<cta_group>(arch::shared_address(barrier));
+    else
+      arch::umma_commit_multicast<cta_group>(arch::shared_address(barrier),
+                                             Cluster::operand_sources_mask(arch::cluster_rank()));
+  }
+  /// A stage commits to its own barrier when it is released: once, not twice.
+  static WARPLOOM_FN void commit(CommittedBarrier) noexcept {}
+};
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

@@ -9,6 +9,8 @@ namespace warploom::inline WARPLOOM_MACHINE {
 /// `num_threads` threads meet at named barrier `barrier_id`. Warp-collective.
 template <int num_threads, int barrier_id>
 struct WarpGroupBarrier {
+  static constexpr int threads = num_threads;
+  static constexpr int id = barrier_id;
   static_assert(num_threads % 32 == 0, "warploom: a named barrier counts whole warps");
   static WARPLOOM_FN void arrive() noexcept { arch::bar_arrive(barrier_id, num_threads); }  ///< does not wait
   static WARPLOOM_FN void wait() noexcept { arch::bar_sync(barrier_id, num_threads); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "warploom/arch/annotate.hpp"
-#include "warploom/arch/tmem.hpp"
+#include "warploom/arch/claims.hpp"
 #include "warploom/pipeline/policy.hpp"
 #include "warploom/pipeline/storage.hpp"
 
@@ -39,6 +39,10 @@ struct TmemStage {
   arch::TmemAddress base;
   uint32_t index = 0;
 
+  /// The stage whose accumulator is at `offset`.
+  static WARPLOOM_FN TmemStage from_offset(uint32_t offset, uint32_t index) noexcept {
+    return {{offset - index * opc.stage_stride_cols}, index};
+  }
   WARPLOOM_FN uint32_t offset() const noexcept { return address().value; }
   WARPLOOM_FN arch::TmemAddress address() const noexcept { return base.column(index * opc.stage_stride_cols); }
 };

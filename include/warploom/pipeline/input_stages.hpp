@@ -1,0 +1,179 @@
+// The handles of the input ring, and the two ends of it that a role may hold. Include pipeline/input.hpp.
+//
+//   auto loads = input.producer();                       // the load role's end
+//   bool ready = loads.try_acquire();                    // poll early ...
+//   auto slot = loads.acquire_if_needed(ready);          // ... and wait only if that failed
+#pragma once
+
+#include "warploom/pipeline/input.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+namespace detail {
+/// What the load role sees of a slot it holds.
+template <class Ring>
+class SlotToFill {
+ public:
+  using Payload = typename Ring::Payload;
+  using Cluster = typename Ring::Cluster;
+
+  WARPLOOM_FN SlotToFill(Ring* ring, int k, bool ready) noexcept
+      : ring_(ring), k_(k), stage_(ring->pipeline.producer_stage()) {
+    ring->pipeline.wait_consumer_if_needed(ready);
+    ring->pipeline.arm();
+    if constexpr (Ring::has_local)
+      arch::mbarrier_arrive_expect_tx(arch::shared_address(ring->scales_mbar(stage_)), Payload::local_bytes);
+  }
+
+  WARPLOOM_FN int k() const noexcept { return k_; }  ///< the first K block of the slot
+  WARPLOOM_FN uint32_t stage() const noexcept { return stage_; }
+  /// Where the operands' bytes complete.
+  WARPLOOM_FN MbarPtr barrier() const noexcept { return ring_->pipeline.producer_mbar(stage_); }
+  /// The slot was armed on entry, for what its payload brings; the loom reports any other number.
+  WARPLOOM_FN void expect_bytes(uint32_t bytes) const noexcept {
+    arch::claim_argument<typename Ring::Protocol>("bytes", bytes, Ring::Protocol::bytes);
+  }
+  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage_, k); }
+
+  /// Brings the K blocks of the slot: the payload's tiles from the rows named.
+  template <class... Rows>
+  WARPLOOM_FN void load(Rows... rows) const noexcept {
+    const SlotBarriers full = barriers();
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Ring::k_group_size; ++i) Payload::load(ring_->slot(stage_, i), k_ + i, full, rows...);
+  }
+
+ protected:
+  WARPLOOM_FN SlotBarriers barriers() const noexcept {
+    SlotBarriers full{arch::shared_address(barrier()), {}};
+    if constexpr (Cluster::cta_group == 2) full.operands = arch::pair_leader(full.operands);
+    if constexpr (Ring::has_local) full.local = arch::shared_address(ring_->scales_mbar(stage_));
+    return full;
+  }
+
+  Ring* ring_;
+  int k_;
+  uint32_t stage_;
+};
+
+/// What a multiplying role sees of a slot it holds.
+template <class Ring>
+class FilledSlot {
+ public:
+  using Payload = typename Ring::Payload;
+
+  WARPLOOM_FN FilledSlot(Ring& ring, uint32_t stage) noexcept : ring_(&ring), stage_(stage) {}
+  WARPLOOM_FN auto a(int k = 0) const noexcept { return ring_->a(stage_, k); }
+  WARPLOOM_FN auto b(int k = 0) const noexcept { return ring_->b(stage_, k); }
+  WARPLOOM_FN auto sfa(int k = 0) const noexcept { return ring_->sfa(stage_, k); }
+  WARPLOOM_FN auto sfb(int k = 0) const noexcept { return ring_->sfb(stage_, k); }
+  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage_, k); }
+  WARPLOOM_FN uint32_t stage() const noexcept { return stage_; }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->pipeline.consumer_mbar(stage_); }  ///< the empty barrier
+
+ protected:
+  Ring* ring_;
+  uint32_t stage_;
+};
+}  // namespace detail
+
+/// A free slot for one scope, armed: its operands on the leader, what is local here. Leaving steps.
+template <class Ring>
+class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring> {
+ public:
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready = false) noexcept
+      : detail::SlotToFill<Ring>(ring, k, ready) {}
+  WARPLOOM_FN ~ProducerTiles() noexcept { this->ring_->pipeline.producer_step(); }
+  ProducerTiles(const ProducerTiles&) = delete;
+  ProducerTiles& operator=(const ProducerTiles&) = delete;
+};
+
+/// A free slot, armed, that must be released; release() steps.
+template <class Ring>
+class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring>, MustRelease<typename Ring::Protocol> {
+ public:
+  WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : detail::SlotToFill<Ring>(&ring, k, false) {}
+  InputProducerStage(InputProducerStage&&) noexcept = default;
+  ~InputProducerStage() noexcept = default;
+
+  WARPLOOM_FN void release() noexcept {
+    this->settle();
+    this->ring_->pipeline.producer_step();
+  }
+};
+
+/// A filled slot for one scope. Leaving frees it as the ring's policy for this role says: on Blackwell by a commit, so
+/// that it is free once the tensor core has read it.
+template <class Ring, class Role>
+class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring> {
+ public:
+  WARPLOOM_FN explicit ConsumerTiles(Ring& ring, bool ready = false) noexcept
+      : detail::FilledSlot<Ring>(ring, ring.pipeline.consumer_stage()) {
+    ring.pipeline.wait_producer_if_needed(ready);
+    Ring::Freed::template after_wait<Role>();
+  }
+  WARPLOOM_FN ~ConsumerTiles() noexcept {
+    this->ring_->pipeline.template signal_free<Role>();
+    this->ring_->pipeline.consumer_step();
+  }
+  ConsumerTiles(const ConsumerTiles&) = delete;
+  ConsumerTiles& operator=(const ConsumerTiles&) = delete;
+};
+
+/// A filled slot that must be released: release() frees it and steps.
+template <class Ring, class Role>
+class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring>, MustRelease<typename Ring::Protocol> {
+ public:
+  WARPLOOM_FN explicit InputConsumerStage(Ring& ring) noexcept
+      : detail::FilledSlot<Ring>(ring, ring.pipeline.consumer_stage()) {
+    ring.pipeline.wait_producer();
+    Ring::Freed::template after_wait<Role>();
+  }
+  InputConsumerStage(InputConsumerStage&&) noexcept = default;
+  ~InputConsumerStage() noexcept = default;
+
+  WARPLOOM_FN void release() noexcept {
+    this->settle();
+    this->ring_->pipeline.template signal_free<Role>();
+    this->ring_->pipeline.consumer_step();
+  }
+};
+
+/// The load role's end of the ring.
+template <class Ring>
+class InputProducer {
+ public:
+  WARPLOOM_FN explicit InputProducer(Ring& ring) noexcept : ring_(&ring) {}
+  WARPLOOM_FN ProducerTiles<Ring> acquire(int k = 0) const noexcept { return ProducerTiles<Ring>(ring_, k); }
+  WARPLOOM_FN InputProducerStage<Ring> acquire_stage(int k = 0) const noexcept {
+    return InputProducerStage<Ring>(*ring_, k);
+  }
+  [[nodiscard]] WARPLOOM_FN bool try_acquire() const noexcept { return ring_->try_acquire_producer(); }
+  WARPLOOM_FN ProducerTiles<Ring> acquire_if_needed(bool ready, int k = 0) const noexcept {
+    return ProducerTiles<Ring>(ring_, k, ready);
+  }
+  WARPLOOM_FN void drain() const noexcept { ring_->drain(); }
+
+ private:
+  Ring* ring_;
+};
+
+/// The multiplying role's end of the ring.
+template <class Ring, class Role>
+class InputConsumer {
+ public:
+  WARPLOOM_FN explicit InputConsumer(Ring& ring) noexcept : ring_(&ring) {}
+  WARPLOOM_FN ConsumerTiles<Ring, Role> acquire() const noexcept { return ConsumerTiles<Ring, Role>(*ring_); }
+  WARPLOOM_FN InputConsumerStage<Ring, Role> acquire_stage() const noexcept {
+    return InputConsumerStage<Ring, Role>(*ring_);
+  }
+  [[nodiscard]] WARPLOOM_FN bool try_acquire() const noexcept { return ring_->try_acquire_consumer(); }
+  WARPLOOM_FN ConsumerTiles<Ring, Role> acquire_if_needed(bool ready) const noexcept {
+    return ConsumerTiles<Ring, Role>(*ring_, ready);
+  }
+
+ private:
+  Ring* ring_;
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE
