@@ -219,7 +219,7 @@ class Diagnosis {
     waiter.phase = wait.phases == 0 ? 0 : wait.phases - 1;
     waiter.current = state.phase;
     waiter.expected = state.expected;
-    waiter.arrived = state.expected - state.pending;
+    waiter.arrived = state.arrived();
     waiter.signalled_by = barrier.signalled_by;
     waiter.contributions = contributions(barrier.current);
     waiter.previous = contributions(barrier.previous);
@@ -462,7 +462,9 @@ std::vector<Alteration> alterations_of(std::string_view operation) {
     return {drop, twice, count_plus, count_minus, wrong_stage};
   if (operation == "mbarrier.wait" || operation == "mbarrier.test_wait") return {drop, flip_parity, wrong_stage};
   if (operation.find("_tx") != std::string_view::npos) return {drop, twice, bytes_plus, bytes_minus, wrong_stage};
-  if (operation == "tcgen05.commit" || operation == "cp.async.bulk.tensor") return {drop, twice, wrong_stage};
+  if (operation == "tcgen05.commit" || operation == "cp.async.bulk.tensor" || operation == "cp.async.mbarrier.arrive" ||
+      operation == "clusterlaunchcontrol.try_cancel")
+    return {drop, twice, wrong_stage};
   if (operation == "bar.sync" || operation == "bar.arrive") return {drop, twice, count_plus, count_minus, wrong_stage};
   if (operation == "barrier.cluster.arrive") return {drop, twice};
   return {drop};

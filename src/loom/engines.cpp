@@ -23,10 +23,26 @@ bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
 
 /// Does `later` wait for `earlier`? Only the pairs the instruction set orders; everything else may overtake.
 bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
+  if (later.kind == AsyncOp::Kind::cp_async_arrive)
+    return earlier.kind == AsyncOp::Kind::cp_async && earlier.issuer == later.issuer;
   if (earlier.kind != AsyncOp::Kind::mma || earlier.issuer != later.issuer || earlier.cta_group != later.cta_group)
     return false;
   if (later.kind == AsyncOp::Kind::commit) return true;
   return later.kind == AsyncOp::Kind::mma && accumulators_overlap(earlier, later);
+}
+
+/// Work that is ordered behind other work at all.
+bool may_wait(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::cp_async_arrive;
+}
+
+bool writes_shared(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::tma_load || op.kind == AsyncOp::Kind::cp_async ||
+         op.kind == AsyncOp::Kind::try_cancel;
+}
+
+bool only_signals(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::cp_async_arrive;
 }
 
 }  // namespace
@@ -43,8 +59,7 @@ void Cluster::note_cta_group(Thread& thread, Pc pc, int cta_group) {
 
 void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   const Policy policy = launch_.options->schedule.policy;
-  const bool at_once =
-      policy == Policy::eager || (policy == Policy::adversarial && op->kind == AsyncOp::Kind::tma_load);
+  const bool at_once = policy == Policy::eager || (policy == Policy::adversarial && writes_shared(*op));
   // Without a few that wait for long, chance completes everything within some steps.
   if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
   pending_.push_back(std::move(op));
@@ -64,6 +79,7 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
 }
 
 bool Cluster::may_complete(size_t index) const {
+  if (!may_wait(*pending_[index])) return true;
   for (size_t i = 0; i < index; ++i)
     if (ordered(*pending_[i], *pending_[index])) return false;
   return true;
@@ -79,7 +95,7 @@ bool Cluster::complete_one(bool forced) {
   } else if (launch_.options->schedule.policy == Policy::adversarial) {
     // Reads of shared memory as late as possible: what only signals goes first, and the youngest before the oldest.
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
-      if (pending_[i]->kind == AsyncOp::Kind::commit && may_complete(i)) chosen = i;
+      if (only_signals(*pending_[i]) && may_complete(i)) chosen = i;
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
       if (may_complete(i)) chosen = i;
   } else {
@@ -100,6 +116,9 @@ void Cluster::complete(size_t index) {
 void Cluster::progress(AsyncOp& op, bool& done) {
   done = true;
   switch (op.kind) {
+    case AsyncOp::Kind::cp_async: return land_copy(op);
+    case AsyncOp::Kind::cp_async_arrive: return land_copy_arrival(op);
+    case AsyncOp::Kind::try_cancel: return answer_cancel(op);
     case AsyncOp::Kind::tma_load: {
       if (op.destination->alive == 0) {
         fail_async(op, "EXIT-REMOTE",

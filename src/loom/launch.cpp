@@ -28,6 +28,7 @@ std::string check(const LaunchConfig& config, const Options& options) {
     return fmt::format("{} bytes of shared memory per CTA; at most 232448 are possible", config.shared_bytes);
   if (options.schedule.skew >= static_cast<int>(cluster.count()))
     return fmt::format("skew={} names no CTA of a cluster of {}", options.schedule.skew, cluster.count());
+  if (config.launch_control && options.processors == 0) return "launch control on 0 processors; at least 1 is needed";
   return {};
 }
 
@@ -38,6 +39,7 @@ struct ClusterResult {
   std::vector<SiteEntry> sites;
   uint64_t steps = 0;
   uint64_t time = 0;
+  uint32_t canceled = 0;
 };
 
 void append(EventLog& all, const EventLog& more) {
@@ -91,26 +93,38 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
   std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
 
+  auto run_cluster = [&](uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
+    Cluster cluster(context, index, memory, queue);
+    cluster.run();
+    if (!cluster.report.clean()) {
+      uint32_t seen = first_failed.load();
+      while (index < seen && !first_failed.compare_exchange_weak(seen, index)) {
+      }
+    }
+    const uint32_t finished = 1 + cluster.canceled;
+    results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
+                      cluster.last_time,         cluster.canceled};
+    if (options.progress) options.progress(done.fetch_add(finished) + finished, count);
+  };
+  // What a worker takes: a cluster, or, where clusters cancel others, a processor with all clusters of its queue. One
+  // after the other, so that which of them are canceled follows from those before and not from the workers.
+  const uint32_t units = config.launch_control ? std::min(options.processors, count) : count;
   Watchdog watchdog(options.seconds_limit);
   auto work = [&] {
     WorkerMemory memory(config, watchdog.enroll());
     for (;;) {
-      const uint32_t index = next.fetch_add(1);
-      if (index >= count || index > first_failed.load()) return;
-      Cluster cluster(context, index, memory);
-      cluster.run();
-      if (!cluster.report.clean()) {
-        uint32_t seen = first_failed.load();
-        while (index < seen && !first_failed.compare_exchange_weak(seen, index)) {
-        }
+      const uint32_t unit = next.fetch_add(1);
+      if (unit >= units || unit > first_failed.load()) return;
+      if (!config.launch_control) {
+        run_cluster(unit, memory, nullptr);
+        continue;
       }
-      results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
-                        cluster.last_time};
-      if (options.progress) options.progress(done.fetch_add(1) + 1, count);
+      ProcessorQueue queue{unit, units, count};
+      while (!queue.empty() && queue.next <= first_failed.load()) run_cluster(queue.pop(), memory, &queue);
     }
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned workers = std::min(options.workers == 0 ? cores : options.workers, count);
+  const unsigned workers = std::min(options.workers == 0 ? cores : options.workers, units);
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work);
   work();
@@ -122,6 +136,7 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
     append(outcome.events, result.events);
     outcome.steps += result.steps;
     outcome.nominal_cycles = std::max(outcome.nominal_cycles, result.time);
+    outcome.canceled += result.canceled;
   }
   if (options.record_sites) outcome.sites = collect_sites(results);
   Report& failed = results[last].report;

@@ -1,7 +1,7 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
-// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core),
-// tensor_memory.cpp, diagnose.cpp (from state to Report).
+// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
+// launch_control.cpp, tensor_memory.cpp, diagnose.cpp (from state to Report).
 #pragma once
 
 #include <cstring>
@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "loom/fiber.hpp"
@@ -95,6 +96,12 @@ struct BulkGroup {
   Pc pc = nullptr;
 };
 
+/// The copies that one cp.async.commit_group closed.
+struct CopyGroup {
+  uint32_t left = 0;
+  uint64_t time = 0;
+};
+
 struct Thread {
   enum class State : uint8_t { ready, running, parked, exited };
 
@@ -110,6 +117,8 @@ struct Thread {
   std::vector<std::pair<uint32_t, uint64_t>> collectives;  ///< per mask, how many this lane has joined
   std::deque<std::shared_ptr<BulkGroup>> groups;
   std::shared_ptr<BulkGroup> open_group;
+  std::deque<std::shared_ptr<CopyGroup>> copy_groups;
+  std::shared_ptr<CopyGroup> open_copies;
   bool cluster_arrived = false;
   uint64_t cluster_phase = 0;
   uint32_t collective_result = 0;
@@ -199,12 +208,34 @@ struct Cta {
   uint32_t last_allocation = tmem_column_count;
   std::vector<Accumulator> accumulators;  ///< by column
   bool relinquished = false;
+  bool launch_refused = false;  ///< a thread of this CTA has seen a clusterlaunchcontrol request fail, at ...
+  Pc refusal_seen_at = nullptr;
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
 };
 
+/// The clusters of one virtual processor that wait to be launched there: every `stride`-th of the launch.
+struct ProcessorQueue {
+  uint32_t next = 0;
+  uint32_t stride = 1;
+  uint32_t end = 0;
+
+  bool empty() const { return next >= end; }
+  uint32_t pop() { return std::exchange(next, next + stride); }
+};
+
+/// One clusterlaunchcontrol.try_cancel: its answer goes to one CTA or to all of the cluster.
+struct CancelRequest {
+  bool answered = false;
+  bool canceled = false;
+  uint32_t cluster = 0;  ///< the one canceled
+  bool read = false;     ///< somebody asked for its first CTA
+  Thread* issuer = nullptr;
+  Pc pc = nullptr;
+};
+
 struct AsyncOp {
-  enum class Kind : uint8_t { tma_load, tma_store, mma, commit };
+  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, try_cancel };
 
   Kind kind = Kind::mma;
   Thread* issuer = nullptr;
@@ -224,6 +255,12 @@ struct AsyncOp {
   std::vector<std::byte> staging;
   bool read_done = false;
   bool reluctant = false;  ///< random policy: completes only when nothing else can run
+  // cp_async: `source_bytes` from `source` and zeros up to `bytes`, to `destination` at `offset`
+  const void* source = nullptr;
+  uint32_t source_bytes = 0;
+  std::shared_ptr<CopyGroup> copies;
+  // try_cancel: the answer to `destination` at `offset`
+  std::shared_ptr<CancelRequest> request;
   // mma
   MmaOperation mma;
   int cta_group = 1;
@@ -275,7 +312,8 @@ struct Altered {
 
 class Cluster {
  public:
-  Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory);
+  /// `queue` is the processor's, for launches with launch control.
+  Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory, ProcessorQueue* queue = nullptr);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -289,6 +327,7 @@ class Cluster {
   std::vector<SiteEntry> sites;
   uint64_t steps = 0;
   uint64_t last_time = 0;
+  uint32_t canceled = 0;  ///< clusters that were canceled for this one
 
   /// Set by a signal handler in the place of the thread that was running.
   Interruption interruption;
@@ -339,6 +378,17 @@ class Cluster {
   void mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc,
            bool accumulate);
   void commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask);
+
+  // ---- cp.async (cp_async.cpp)
+  void cp_async(Thread& thread, Pc pc, uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes);
+  void cp_async_arrive(Thread& thread, Pc pc, uint32_t barrier, bool increment);
+  void cp_async_commit(Thread& thread, Pc pc);
+  void cp_async_wait(Thread& thread, Pc pc, uint32_t pending);
+
+  // ---- cluster launch control (launch_control.cpp)
+  void clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t barrier, bool multicast);
+  bool clc_is_canceled(Thread& thread, Pc pc, const uint32_t (&response)[4]);
+  Dim3 clc_first_cta(Thread& thread, Pc pc, const uint32_t (&response)[4]);
 
   // ---- tensor memory (tensor_memory.cpp); warp operations
   void tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32_t columns);
@@ -403,9 +453,19 @@ class Cluster {
   void progress(AsyncOp& op, bool& done);
   void wake_bulk_waiters(Thread& thread);
 
+  // cp_async.cpp, launch_control.cpp
+  void land_copy(AsyncOp& op);
+  void land_copy_arrival(const AsyncOp& op);
+  void answer_cancel(const AsyncOp& op);
+  void decide(CancelRequest& request);
+  /// True and a finding when a cluster was canceled and nobody asked which.
+  bool lost_work();
+
   const LaunchContext& launch_;
   uint32_t index_;
   WorkerMemory& memory_;
+  ProcessorQueue* queue_;
+  std::vector<std::shared_ptr<CancelRequest>> granted_;  ///< requests that canceled a cluster
   Random random_;
   bool shuffle_;     ///< threads are picked at random
   bool priorities_;  ///< ... by random priority

@@ -243,6 +243,25 @@ void bulk_wait_group(uint32_t pending, bool read_only) noexcept {
   thread().cluster->bulk_wait(thread(), WARPLOOM_PC, pending, read_only);
 }
 
+void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept {
+  thread().cluster->cp_async(thread(), WARPLOOM_PC, destination, source, bytes, source_bytes);
+}
+void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept {
+  thread().cluster->cp_async_arrive(thread(), WARPLOOM_PC, barrier, increment);
+}
+void cp_async_commit_group() noexcept { thread().cluster->cp_async_commit(thread(), WARPLOOM_PC); }
+void cp_async_wait_group(uint32_t pending) noexcept { thread().cluster->cp_async_wait(thread(), WARPLOOM_PC, pending); }
+
+void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept {
+  thread().cluster->clc_try_cancel(thread(), WARPLOOM_PC, response, barrier, multicast);
+}
+bool clc_is_canceled(const uint32_t (&response)[4]) noexcept {
+  return thread().cluster->clc_is_canceled(thread(), WARPLOOM_PC, response);
+}
+Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept {
+  return thread().cluster->clc_first_cta(thread(), WARPLOOM_PC, response);
+}
+
 void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
   const Pc pc = WARPLOOM_PC;
   uniform_operation(pc, "tcgen05.alloc", {.a = slot, .b = columns}, [&](const Collective&) {

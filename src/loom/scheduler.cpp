@@ -31,10 +31,11 @@ WorkerMemory::~WorkerMemory() {
   for (std::byte* window : windows) std::free(window);
 }
 
-Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory)
+Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory, ProcessorQueue* queue)
     : launch_(launch),
       index_(index),
       memory_(memory),
+      queue_(queue),
       random_(launch.options->schedule.seed * 0x9e3779b97f4a7c15u + index * 0xd1b54a32d192ed03u + 1),
       shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0) {
@@ -312,7 +313,7 @@ void Cluster::thread_exited(Thread& thread) {
 void Cluster::finish() {
   while (!dead_ && complete_one(true)) {
   }
-  if (dead_) return;
+  if (dead_ || lost_work()) return;
   for (const auto& cta : ctas_) {
     for (uint32_t id = 0; id < 16; ++id) {
       const NamedBarrier& named = cta->named[id];
@@ -331,8 +332,7 @@ void Cluster::finish() {
           last != nullptr ? last->warp->lanes[0] : nullptr, last != nullptr ? last->pc : nullptr, "EXIT-BARRIER",
           fmt::format("the kernel ended with {} of cta {} in the middle of phase {}: {} of {} arrivals, {} bytes "
                       "outstanding",
-                      barrier->name(), cta->rank, state.phase, state.expected - state.pending, state.expected,
-                      state.tx),
+                      barrier->name(), cta->rank, state.phase, state.arrived(), state.expected, state.tx),
           signalled_by(*barrier));
       return;
     }

@@ -82,6 +82,7 @@ struct Mutation {
 struct Options {
   Schedule schedule = {};
   unsigned workers = 0;               ///< 0: one per core
+  uint32_t processors = 4;            ///< of a launch with launch control: how many clusters run at a time
   uint64_t step_limit = 200'000'000;  ///< scheduler steps per cluster before the run counts as endless
   double seconds_limit = 30.0;        ///< for code that makes no loom call
   bool record_events = false;
@@ -96,6 +97,8 @@ struct LaunchConfig {
   Dim3 cluster = {};
   uint32_t threads = 32;
   size_t shared_bytes = 0;
+  /// The kernel cancels clusters (clc_try_cancel): they then belong to Options::processors queues (docs/loom.md).
+  bool launch_control = false;
 };
 
 struct Outcome {
@@ -104,6 +107,7 @@ struct Outcome {
   std::vector<Site> sites = {};
   uint64_t steps = 0;
   uint64_t nominal_cycles = 0;  ///< of the longest cluster
+  uint32_t canceled = 0;        ///< clusters that never ran because others took their work (launch control)
 
   bool ok() const { return report.clean(); }
 };

@@ -68,6 +68,17 @@ void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noe
 void bulk_commit_group() noexcept;
 void bulk_wait_group(uint32_t pending, bool read_only) noexcept;
 
+// cp.async
+void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept;
+void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept;
+void cp_async_commit_group() noexcept;
+void cp_async_wait_group(uint32_t pending) noexcept;
+
+// Cluster launch control
+void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept;
+bool clc_is_canceled(const uint32_t (&response)[4]) noexcept;
+Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept;
+
 // Tensor memory
 enum class TmemShape : uint8_t { m32x32b, m16x256b };
 void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept;

@@ -32,6 +32,9 @@ struct MbarrierState {
   /// The pending increment of cp.async.mbarrier.arrive without .noinc
   void increment_pending();
 
+  /// Of the current phase. cp.async.mbarrier.arrive may have raised pending above expected.
+  uint32_t arrived() const { return pending > expected ? 0 : expected - pending; }
+
   bool parity_passed(uint32_t parity) const { return (phase & 1) != parity; }
 
  private:
