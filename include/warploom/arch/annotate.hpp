@@ -1,5 +1,5 @@
-// Names for the loom's reports and timelines: which ring a barrier belongs to, which role a warp plays. No code on the
-// GPU.
+// Names for reports and timelines: which ring a barrier belongs to, which role a warp plays. No code on the GPU, except
+// in instrumented builds.
 #pragma once
 
 #include "warploom/arch/mbarrier.hpp"

@@ -9,9 +9,29 @@
 #include <cstddef>
 #include <cstdint>
 
+// What a GPU build may be instrumented with (docs/instrumentation.md); each changes what an mbarrier holds, so each has
+// a namespace of its own. The loom needs neither: it always checks, and always knows.
+#ifndef WARPLOOM_WATCHDOG
+#define WARPLOOM_WATCHDOG 0
+#endif
+#ifndef WARPLOOM_TRACE
+#define WARPLOOM_TRACE 0
+#endif
+#if defined(WARPLOOM_NO_INSTRUMENTATION) && (WARPLOOM_WATCHDOG || WARPLOOM_TRACE)
+#error "warploom: WARPLOOM_NO_INSTRUMENTATION excludes WARPLOOM_WATCHDOG and WARPLOOM_TRACE"
+#endif
+
 #if defined(__CUDACC__)
 #define WARPLOOM_GPU 1
+#if WARPLOOM_WATCHDOG && WARPLOOM_TRACE
+#define WARPLOOM_MACHINE on_gpu_watched_traced
+#elif WARPLOOM_WATCHDOG
+#define WARPLOOM_MACHINE on_gpu_watched
+#elif WARPLOOM_TRACE
+#define WARPLOOM_MACHINE on_gpu_traced
+#else
 #define WARPLOOM_MACHINE on_gpu
+#endif
 #define WARPLOOM_FN __device__ __forceinline__
 #define WARPLOOM_CONST_FN __host__ __device__ constexpr
 #define WARPLOOM_LAMBDA
@@ -23,6 +43,14 @@
 #define WARPLOOM_CONST_FN constexpr
 #define WARPLOOM_LAMBDA __attribute__((always_inline))
 #define WARPLOOM_UNROLL
+#endif
+
+/// 1 where mbarriers keep notes beside the hardware's word.
+#define WARPLOOM_INSTRUMENTED (WARPLOOM_GPU && (WARPLOOM_WATCHDOG || WARPLOOM_TRACE))
+#if WARPLOOM_INSTRUMENTED
+#define WARPLOOM_INSTRUMENT(...) __VA_ARGS__
+#else
+#define WARPLOOM_INSTRUMENT(...)
 #endif
 
 namespace warploom {

@@ -6,12 +6,17 @@
 #pragma once
 
 #include "warploom/arch/shared.hpp"
+#if WARPLOOM_INSTRUMENTED
+#include "warploom/arch/gpu/barrier_notes.hpp"
+#endif
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-/// The object in shared memory. Its bits are the machine's own; only the functions below touch them.
+/// The object in shared memory. Its bits are the machine's own; only the functions below touch them. An instrumented
+/// build keeps its notes beside them, so nobody counts on 8 bytes.
 struct alignas(8) Mbarrier {
   uint64_t opaque;
+  WARPLOOM_INSTRUMENT(detail::BarrierNotes notes;)
 };
 
 constexpr uint32_t mbarrier_max_count = (1u << 20) - 1;

@@ -1,8 +1,15 @@
 // The GPU side of arch/mbarrier.hpp. Every arrive is the shared::cluster form: it reaches a barrier of any CTA, and a
-// local address is one of them, since it carries the CTA's own rank.
+// local address is one of them, since it carries the CTA's own rank. What stands in WARPLOOM_INSTRUMENT is compiled
+// into instrumented builds alone (docs/instrumentation.md).
 #pragma once
 
 #include "warploom/arch/gpu/ptx.hpp"
+#if WARPLOOM_WATCHDOG
+#include "warploom/arch/gpu/watchdog.hpp"
+#endif
+#if WARPLOOM_TRACE
+#include "warploom/arch/gpu/trace.hpp"
+#endif
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -16,6 +23,34 @@ inline constexpr auto scope_tag = [] {
   }
 }();
 
+#if WARPLOOM_INSTRUMENTED
+static_assert(sizeof(Mbarrier) == notes_offset + sizeof(BarrierNotes), "the notes follow the hardware's word");
+
+/// What an instrumented wait does besides waiting.
+class WaitNotes {
+ public:
+  WARPLOOM_FN void still_waiting([[maybe_unused]] SharedAddress barrier, [[maybe_unused]] uint32_t phases) noexcept {
+#if WARPLOOM_WATCHDOG
+    watch_.still_waiting(barrier, phases);
+#endif
+  }
+  WARPLOOM_FN void passed(SharedAddress barrier, uint32_t phases) noexcept {
+    note_passed(barrier, phases);
+#if WARPLOOM_TRACE
+    trace_.passed(barrier, phases);
+#endif
+  }
+
+ private:
+#if WARPLOOM_WATCHDOG
+  WaitWatch watch_;
+#endif
+#if WARPLOOM_TRACE
+  WaitTrace trace_;
+#endif
+};
+#endif
+
 /// `phases` phases are complete exactly when this parity's wait passes (hardware.md §1.3).
 WARPLOOM_FN uint32_t wait_parity(uint32_t phases) noexcept { return (phases + 1) & 1; }
 }  // namespace detail
@@ -23,6 +58,7 @@ WARPLOOM_FN uint32_t wait_parity(uint32_t phases) noexcept { return (phases + 1)
 // mbarrier.init.shared.b64 [a], count
 WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept {
   detail::ptx::mbarrier_init(detail::generic_pointer<uint64_t>(barrier), count);
+  WARPLOOM_INSTRUMENT(detail::note_init(barrier, count);)
 }
 // mbarrier.inval.shared::cta.b64 [a]
 WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept {
@@ -35,6 +71,7 @@ WARPLOOM_FN void fence_mbarrier_init() noexcept {
 // The cluster scope is not free: ptxas puts a GPU-wide memory barrier before it.
 template <Scope scope>
 WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count) noexcept {
+  WARPLOOM_INSTRUMENT(detail::note_arrival(barrier, count);)
   if constexpr (scope == Scope::cta) {
     asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
                  : "memory");
@@ -45,6 +82,7 @@ WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count) noexcept
 }
 // mbarrier.arrive.expect_tx.release.cta.shared::cluster.b64 _, [a], bytes
 WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
+  WARPLOOM_INSTRUMENT(detail::note_arrival(barrier, 1);)
   asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(bytes)
                : "memory");
 }
@@ -60,6 +98,7 @@ WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noe
 }
 // mbarrier.arrive_drop.release.cta.shared::cluster.b64 _, [a], count
 WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noexcept {
+  WARPLOOM_INSTRUMENT(detail::note_drop(barrier, count);)
   asm volatile("mbarrier.arrive_drop.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
                : "memory");
 }
@@ -67,11 +106,15 @@ WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noe
 template <Scope scope>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
   const uint32_t parity = detail::wait_parity(phases);
-  constexpr uint32_t suspend_time_hint = 0x989680;  // one try may sleep this many nanoseconds: 10 ms
+  // One try may sleep this many nanoseconds: 10 ms, or 1 ms where a watchdog looks at the time in between.
+  constexpr uint32_t suspend_time_hint = WARPLOOM_WATCHDOG ? 1'000'000 : 0x989680;
+  WARPLOOM_INSTRUMENT(detail::WaitNotes notes;)
   while (!detail::ptx::mbarrier_try_wait_parity(detail::ptx::sem_acquire, detail::scope_tag<scope>,
                                                 detail::generic_pointer<uint64_t>(barrier), parity,
                                                 suspend_time_hint)) {
+    WARPLOOM_INSTRUMENT(notes.still_waiting(barrier, phases);)
   }
+  WARPLOOM_INSTRUMENT(notes.passed(barrier, phases);)
 }
 // mbarrier.test_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity
 template <Scope scope>
