@@ -10,6 +10,7 @@
 
 #include <type_traits>
 
+#include "warploom/arch/cp_async.hpp"
 #include "warploom/arch/umma.hpp"
 #include "warploom/arch/warp.hpp"
 #include "warploom/pipeline/target.hpp"
@@ -47,6 +48,20 @@ struct remote_expect {
   static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
     const uint32_t lane = arch::lane_index();
     if (lane < Cluster::size) arch::mbarrier_arrive_expect_tx(arch::map_to_rank(barrier, lane), bytes);
+  }
+};
+
+/// cp.async: every thread of the role arrives once its own copies have landed.
+template <class Role>
+struct cp_async_arrive {
+  using role = Role;
+  static constexpr Text text = Text{"cp.async of every thread of "} + Text{Role::name};
+  template <class Cluster>
+  static constexpr uint32_t arrivals = Role::threads;
+
+  template <class Cluster>
+  static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
+    arch::cp_async_mbarrier_arrive_noinc(barrier);
   }
 };
 
