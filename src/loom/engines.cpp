@@ -23,6 +23,8 @@ bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
 
 /// Does `later` wait for `earlier`? Only the pairs the instruction set orders; everything else may overtake.
 bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
+  if (earlier.kind == AsyncOp::Kind::wgmma && later.kind == AsyncOp::Kind::wgmma)
+    return earlier.issuer->cta == later.issuer->cta && earlier.issuer->warp->index == later.issuer->warp->index;
   if (earlier.kind != AsyncOp::Kind::mma || earlier.issuer != later.issuer || earlier.cta_group != later.cta_group)
     return false;
   if (later.kind == AsyncOp::Kind::commit) return true;
@@ -163,6 +165,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
       execute_mma(op.mma, memory);
       return;
     }
+    case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
         fail_async(op, "EXIT-REMOTE",
