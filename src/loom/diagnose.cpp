@@ -100,7 +100,9 @@ std::string whereabouts(const Thread& waiting) {
     case WaitKind::cluster_barrier: return fmt::format("waits at the cluster barrier at {}", line);
     case WaitKind::warp_collective: return fmt::format("waits for its own lanes in {} at {}", wait.operation, line);
     case WaitKind::bulk_group: return fmt::format("waits for bulk stores at {}", line);
-    case WaitKind::tmem_alloc: return fmt::format("waits in {} at {}", wait.operation, line);
+    case WaitKind::tmem_alloc:
+    case WaitKind::registers: return fmt::format("waits in {} at {}", wait.operation, line);
+    case WaitKind::wgmma_group: return fmt::format("waits for its wgmma groups at {}", line);
   }
   return "waits";
 }
@@ -205,6 +207,8 @@ class Diagnosis {
                                     ? "the other CTA of the pair has not joined"
                                     : fmt::format("{} columns of tensor memory are not free", wait.id));
         break;
+      case WaitKind::wgmma_group: explain_wgmma(waiter); break;
+      case WaitKind::registers: explain_registers(waiter, wait); break;
     }
   }
 
@@ -352,6 +356,42 @@ class Diagnosis {
         fmt::format("{} of {} threads have arrived: {}", barrier.arrived, barrier.expected, fmt::join(names, ", ")));
   }
 
+  /// A wgmma that has started completes; one that stands still has not been issued by all four warps.
+  void explain_wgmma(Waiter& waiter) {
+    waiter.object = "wgmma groups";
+    const Cta& cta = cluster_.cta(waiter.agents.front().cta);
+    const Warp& warp = *cta.warps[waiter.agents.front().first_warp];
+    const uint32_t first = warp.index / warpgroup_warps * warpgroup_warps;
+    for (const auto& op : cta.warpgroups[first / warpgroup_warps].forming) {
+      if ((op->joined >> (warp.index - first) & 1) == 0) continue;
+      for (uint32_t i = 0; i < warpgroup_warps; ++i) {
+        if ((op->joined >> i & 1) != 0) continue;
+        waiter.causes.push_back(
+            fmt::format("the wgmma at {} cannot start: warp {} of the warpgroup has not issued it "
+                        "(now: {})",
+                        line_of(location(op->pc)), first + i, whereabouts(*cta.warps[first + i])));
+      }
+      return;
+    }
+  }
+
+  void explain_registers(Waiter& waiter, const Wait& wait) {
+    waiter.object = wait.operation;
+    const Cta& cta = cluster_.cta(waiter.agents.front().cta);
+    const uint32_t held = cta.warps[waiter.agents.front().first_warp]->registers;
+    std::vector<std::string> shares;
+    for (size_t i = 0; i < cta.warps.size();) {
+      size_t end = i;
+      while (end < cta.warps.size() && cta.warps[end]->registers == cta.warps[i]->registers) ++end;
+      shares.push_back(i + 1 == end ? fmt::format("warp {} holds {}", i, cta.warps[i]->registers)
+                                    : fmt::format("warps {}-{} hold {}", i, end - 1, cta.warps[i]->registers));
+      i = end;
+    }
+    waiter.causes.push_back(fmt::format(
+        "{} registers per thread instead of {} take {} more per warp, and the CTA's pool has {}: {} per thread",
+        wait.id, held, 32 * (wait.id - held), cta.free_registers, fmt::join(shares, ", ")));
+  }
+
   void explain_cluster(Waiter& waiter) {
     waiter.object = "cluster barrier";
     waiter.arrived = cluster_.cluster_arrived_;
@@ -414,6 +454,7 @@ void Cluster::locate_findings() {
 void Cluster::deadlock() {
   Diagnosis diagnosis(*this);
   report.waiting = diagnosis.waiters();
+  if (partial_warpgroup()) return;
   std::set<std::pair<uint32_t, uint32_t>> warps;
   for (const auto& thread : threads_)
     if (thread->state == Thread::State::parked) warps.insert({thread->cta->rank, thread->id.warp});
@@ -467,6 +508,7 @@ std::vector<Alteration> alterations_of(std::string_view operation) {
     return {drop, twice, wrong_stage};
   if (operation == "bar.sync" || operation == "bar.arrive") return {drop, twice, count_plus, count_minus, wrong_stage};
   if (operation == "barrier.cluster.arrive") return {drop, twice};
+  if (operation == "wgmma.wait_group") return {drop, count_plus};
   return {drop};
 }
 

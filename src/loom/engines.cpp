@@ -25,6 +25,8 @@ bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
 bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
   if (later.kind == AsyncOp::Kind::cp_async_arrive)
     return earlier.kind == AsyncOp::Kind::cp_async && earlier.issuer == later.issuer;
+  if (earlier.kind == AsyncOp::Kind::wgmma && later.kind == AsyncOp::Kind::wgmma)
+    return earlier.issuer->cta == later.issuer->cta && earlier.issuer->warp->index == later.issuer->warp->index;
   if (earlier.kind != AsyncOp::Kind::mma || earlier.issuer != later.issuer || earlier.cta_group != later.cta_group)
     return false;
   if (later.kind == AsyncOp::Kind::commit) return true;
@@ -182,6 +184,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
       execute_mma(op.mma, memory);
       return;
     }
+    case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
         fail_async(op, "EXIT-REMOTE",

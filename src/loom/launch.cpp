@@ -15,6 +15,8 @@
 namespace warploom::loom {
 namespace {
 
+constexpr uint32_t register_file = 65536;  // of an SM
+
 std::string check(const LaunchConfig& config, const Options& options) {
   const Dim3 &grid = config.grid, &cluster = config.cluster;
   if (config.threads == 0 || config.threads % 32 != 0 || config.threads > 1024)
@@ -26,6 +28,11 @@ std::string check(const LaunchConfig& config, const Options& options) {
                        cluster.x, cluster.y, cluster.z);
   if (config.shared_bytes > 227 * 1024)
     return fmt::format("{} bytes of shared memory per CTA; at most 232448 are possible", config.shared_bytes);
+  if (config.registers != 0 && (config.registers < 24 || config.registers > 256 || config.registers % 8 != 0 ||
+                                config.registers * config.threads > register_file))
+    return fmt::format(
+        "{} registers for each of {} threads; a multiple of 8 from 24 to 256 with a total of at most {} is possible",
+        config.registers, config.threads, register_file);
   if (options.schedule.skew >= static_cast<int>(cluster.count()))
     return fmt::format("skew={} names no CTA of a cluster of {}", options.schedule.skew, cluster.count());
   if (config.launch_control && options.processors == 0) return "launch control on 0 processors; at least 1 is needed";
@@ -70,6 +77,11 @@ std::vector<Site> collect_sites(const std::vector<ClusterResult>& results) {
 }
 
 }  // namespace
+
+uint32_t registers_at_launch(const LaunchConfig& config) {
+  if (config.registers != 0) return config.registers;
+  return std::min(register_file / config.threads / 8 * 8, 248u);
+}
 
 Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
                const Options& options) {

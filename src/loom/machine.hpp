@@ -1,7 +1,7 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
 // them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
-// launch_control.cpp, tensor_memory.cpp, diagnose.cpp (from state to Report).
+// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, diagnose.cpp (from state to Report).
 #pragma once
 
 #include <cstring>
@@ -20,6 +20,7 @@
 #include "loom/units/mbarrier.hpp"
 #include "loom/units/tensor_core.hpp"
 #include "loom/units/tma.hpp"
+#include "loom/warpgroup.hpp"
 #include "warploom/arch/config.hpp"
 #include "warploom/loom/launch.hpp"
 #include "warploom/loom/native.hpp"
@@ -169,6 +170,9 @@ struct Warp {
   uint64_t role_since = 0;
   bool role_closed = false;   ///< its event has been recorded
   uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
+  WgmmaQueue wgmma;
+  uint32_t registers = 0;  ///< per thread
+  size_t register_requests = 0;
 };
 
 /// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
@@ -212,6 +216,8 @@ struct Cta {
   Pc refusal_seen_at = nullptr;
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
+  std::vector<Warpgroup> warpgroups;
+  uint32_t free_registers = 0;  ///< given back by setmaxnreg.dec and not taken
 };
 
 /// The clusters of one virtual processor that wait to be launched there: every `stride`-th of the launch.
@@ -235,7 +241,7 @@ struct CancelRequest {
 };
 
 struct AsyncOp {
-  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, try_cancel };
+  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, try_cancel, wgmma };
 
   Kind kind = Kind::mma;
   Thread* issuer = nullptr;
@@ -264,6 +270,8 @@ struct AsyncOp {
   // mma
   MmaOperation mma;
   int cta_group = 1;
+  // wgmma
+  std::shared_ptr<WgmmaInstruction> wgmma;
 };
 
 /// What all clusters of a launch share; read-only while they run.
@@ -404,6 +412,15 @@ class Cluster {
                          uint32_t columns);
   void forget_accumulators(Cta& cta, uint32_t base, uint32_t columns);
 
+  // ---- warpgroups (wgmma.cpp, registers.cpp); warp operations
+  Warpgroup& warpgroup(const Warp& warp) { return warp.cta->warpgroups[warp.index / warpgroup_warps]; }
+  void wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Collective& lanes);
+  bool wgmma_fence(Warp& warp, Pc pc);
+  void wgmma_commit(Warp& warp, Pc pc);
+  void wgmma_wait(Warp& warp, Pc pc, uint32_t pending);
+  void wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers);
+  void set_max_registers(Warp& warp, Pc pc, uint32_t count, bool increase);
+
   // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
   void park_warp(Warp& warp, const Wait& wait);
   void wake_warp(Warp& warp, uint64_t time);
@@ -461,6 +478,17 @@ class Cluster {
   /// True and a finding when a cluster was canceled and nobody asked which.
   bool lost_work();
 
+  // wgmma.cpp, registers.cpp
+  void check_wgmma_registers(Thread& thread, Pc pc, const WgmmaInstruction& op, uint32_t first, uint32_t lane);
+  void start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op);
+  void complete_wgmma(WgmmaInstruction& op);
+  bool wgmma_covered(const Warp& warp) const;
+  void release_wgmma(Warp& warp);
+  bool wgmma_left_at_exit(Thread& thread);
+  /// At a standstill or at the end: did only a part of a warpgroup execute what all of it must? Records the finding.
+  bool partial_warpgroup();
+  void grant_registers(Cta& cta, uint64_t time);
+
   const LaunchContext& launch_;
   uint32_t index_;
   WorkerMemory& memory_;
@@ -507,6 +535,11 @@ class Cluster {
   bool grant(const AllocRequest& request);
   void grant_waiting(uint64_t time);
   std::vector<AllocRequest> alloc_waiters_;
+  struct RegisterWait {
+    Warp* warp = nullptr;
+    uint32_t count = 0;
+  };
+  std::vector<RegisterWait> register_waiters_;  ///< setmaxnreg.inc, in the order they came
   std::unordered_map<uint64_t, size_t> site_index_;
   int64_t mutated_executions_ = 0;  ///< of all addresses that are the mutation's site
   std::vector<Pc> finding_pcs_;

@@ -317,6 +317,41 @@ void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
   thread().cluster->commit(thread(), WARPLOOM_PC, cta_group, barrier, cta_mask);
 }
 
+void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "wgmma.mma_async", {.p = const_cast<WgmmaLane*>(&lane), .q = const_cast<WgmmaForm*>(&form)},
+                 [&](const Collective& lanes) { thread().cluster->wgmma(*thread().warp, pc, form, lanes); });
+}
+bool wgmma_fence() noexcept {
+  Thread& self = thread();
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "wgmma.fence", {}, [&](const Collective&) {
+    const bool executed = thread().cluster->wgmma_fence(*thread().warp, pc);
+    for (Thread* lane : thread().warp->lanes) lane->collective_result = executed ? 1 : 0;
+  });
+  return self.collective_result != 0;
+}
+void wgmma_commit_group() noexcept {
+  const Pc pc = WARPLOOM_PC;
+  warp_operation(pc, "wgmma.commit_group", {},
+                 [&](const Collective&) { thread().cluster->wgmma_commit(*thread().warp, pc); });
+}
+void wgmma_wait_group(uint32_t pending) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  uniform_operation(pc, "wgmma.wait_group", {.a = pending},
+                    [&](const Collective&) { thread().cluster->wgmma_wait(*thread().warp, pc, pending); });
+}
+void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
+  thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);
+}
+
+void set_max_registers(uint32_t count, bool increase) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  uniform_operation(pc, increase ? "setmaxnreg.inc" : "setmaxnreg.dec", {.a = count}, [&](const Collective&) {
+    thread().cluster->set_max_registers(*thread().warp, pc, count, increase);
+  });
+}
+
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
   const Pc pc = WARPLOOM_PC;
   warp_operation(pc, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {

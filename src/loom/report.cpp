@@ -31,6 +31,8 @@ const char* to_string(WaitKind kind) {
     case WaitKind::warp_collective: return "warp_collective";
     case WaitKind::bulk_group: return "bulk_group";
     case WaitKind::tmem_alloc: return "tmem_alloc";
+    case WaitKind::wgmma_group: return "wgmma_group";
+    case WaitKind::registers: return "registers";
   }
   return "?";
 }

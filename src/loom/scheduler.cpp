@@ -81,6 +81,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       cta->threads.push_back(thread.get());
       threads_.push_back(std::move(thread));
     }
+    cta->warpgroups.resize((cta->warps.size() + warpgroup_warps - 1) / warpgroup_warps);
+    for (auto& warp : cta->warps) warp->registers = registers_at_launch(config);
     ctas_.push_back(std::move(cta));
   }
   alive_ = static_cast<uint32_t>(threads_.size());
@@ -300,6 +302,7 @@ void Cluster::thread_exited(Thread& thread) {
                 "a thread exits with bulk stores that it never committed to a group", {});
     return;
   }
+  if (wgmma_left_at_exit(thread)) return;
   if (cta.alive == 0 && !cta.allocations.empty()) {
     add_finding(&thread, cta.allocated_at, "TMEM-LEAK",
                 fmt::format("CTA {} exits with {} tensor-memory columns still allocated", cta.rank,
@@ -313,7 +316,7 @@ void Cluster::thread_exited(Thread& thread) {
 void Cluster::finish() {
   while (!dead_ && complete_one(true)) {
   }
-  if (dead_ || lost_work()) return;
+  if (dead_ || lost_work() || partial_warpgroup()) return;
   for (const auto& cta : ctas_) {
     for (uint32_t id = 0; id < 16; ++id) {
       const NamedBarrier& named = cta->named[id];

@@ -102,10 +102,11 @@ Tile tile_of(const test::json& row) {
 
 // CuTe's descriptor of every operand that instructions cut out of a tile. Ours are made once per tile row and stepped
 // along K the way a kernel does it.
-TEST(SmemDescriptor, EncodesAndStepsAsCute) {
+void expect_cute_descriptors(const char* arch, SmemDescriptor (*encode)(const SmemDescriptorFields&), int expected_rows,
+                             int expected_descriptors) {
   int rows = 0, descriptors = 0;
   for (const test::json& row : test::read_json_lines("smem_descriptors.jsonl")) {
-    if (row["arch"] != "sm_100") continue;
+    if (row["arch"] != arch) continue;
     ++rows;
     const Tile tile = tile_of(row);
     const bool k_major = row["major"] == "K", plain = tile.swizzle == Swizzle::none;
@@ -134,7 +135,7 @@ TEST(SmemDescriptor, EncodesAndStepsAsCute) {
     const test::json& golden = row["desc"];
     for (size_t i = 0; i < golden.size(); ++i) {
       fields.start = start + static_cast<uint32_t>(i) * mn_step;
-      const SmemDescriptor first = encode_smem_descriptor(fields);
+      const SmemDescriptor first = encode(fields);
       for (size_t j = 0; j < golden[i].size(); ++j) {
         uint32_t advance = static_cast<uint32_t>(j) * k_step;
         if (k_major) {  // 32 bytes at a time, whole atoms apart (§3.3)
@@ -148,8 +149,14 @@ TEST(SmemDescriptor, EncodesAndStepsAsCute) {
       }
     }
   }
-  EXPECT_EQ(rows, 130);
-  EXPECT_EQ(descriptors, 461);
+  EXPECT_EQ(rows, expected_rows);
+  EXPECT_EQ(descriptors, expected_descriptors);
+}
+
+TEST(SmemDescriptor, EncodesAndStepsAsCute) { expect_cute_descriptors("sm_100", encode_smem_descriptor, 130, 461); }
+
+TEST(SmemDescriptor, EncodesAndStepsAsCuteForWgmma) {
+  expect_cute_descriptors("sm_90", encode_wgmma_descriptor, 89, 426);
 }
 
 }  // namespace

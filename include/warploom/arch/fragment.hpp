@@ -1,4 +1,4 @@
-// Registers that an asynchronous operation fills (tcgen05.ld; later wgmma). On the GPU a plain array; on the loom an
+// Registers that an asynchronous operation fills or reads (tcgen05.ld, wgmma). On the GPU a plain array; on the loom an
 // object the machine knows: poisoned at issue, filled at the wait, and reported if read, written or destroyed in
 // flight.
 #pragma once

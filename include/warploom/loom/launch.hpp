@@ -99,7 +99,12 @@ struct LaunchConfig {
   size_t shared_bytes = 0;
   /// The kernel cancels clusters (clc_try_cancel): they then belong to Options::processors queues (docs/loom.md).
   bool launch_control = false;
+  uint32_t registers = 0;  ///< per thread, what setmaxnreg starts from; 0: an equal share of the SM's 65536
 };
+
+/// Registers per thread at launch: `config.registers`, or as many as __launch_bounds__(threads, 1) leaves room for, a
+/// multiple of 8 and at most 248.
+uint32_t registers_at_launch(const LaunchConfig& config);
 
 struct Outcome {
   Report report = {};

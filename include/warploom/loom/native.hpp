@@ -96,6 +96,53 @@ void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint3
 /// `cta_mask` < 0: no multicast
 void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept;
 
+// Warpgroup tensor core (wgmma)
+
+/// What the machine and ordinary code did with the registers of a fragment that wgmma uses.
+struct WgmmaRegisters {
+  /// `unnamed`: the wait is over, but no wait or fence has named the fragment since, so the compiler may read it early.
+  enum class Flight : uint8_t { none, accumulator, operand, unnamed };
+  enum class Use : uint8_t { fresh, ordinary, fenced, wgmma };
+  Flight flight = Flight::none;
+  Use use = Use::fresh;     ///< who touched it last
+  uint8_t k = 0;            ///< of the last wgmma
+  uint32_t unfinished = 0;  ///< wgmmas issued and not yet waited for
+
+  WARPLOOM_FN bool busy() const noexcept { return flight != Flight::none; }
+  WARPLOOM_FN void name() noexcept {
+    if (flight == Flight::unnamed) flight = Flight::none;
+  }
+  WARPLOOM_FN void fence() noexcept {
+    name();
+    if (use != Use::fresh) use = Use::fenced;
+  }
+};
+struct WgmmaForm {
+  uint32_t n = 8;
+  DType a_type = DType::bf16, b_type = DType::bf16;
+  Major a_major = Major::k, b_major = Major::k;
+  friend constexpr bool operator==(const WgmmaForm&, const WgmmaForm&) = default;
+};
+/// One thread's operands. A is in registers where `a` is not null.
+struct WgmmaLane {
+  float* d = nullptr;
+  WgmmaRegisters* d_state = nullptr;
+  const uint32_t* a = nullptr;
+  WgmmaRegisters* a_state = nullptr;
+  uint64_t a_descriptor = 0;
+  uint64_t b_descriptor = 0;
+  bool accumulate = false;
+};
+void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept;
+bool wgmma_fence() noexcept;  ///< false: the mutation seam dropped it
+void wgmma_commit_group() noexcept;
+void wgmma_wait_group(uint32_t pending) noexcept;
+/// A fragment was read, written or destroyed while a wgmma used it.
+void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept;
+
+// setmaxnreg
+void set_max_registers(uint32_t count, bool increase) noexcept;
+
 // stmatrix
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept;
 

@@ -43,7 +43,16 @@ struct Contribution {
   int64_t bytes = 0;
 };
 
-enum class WaitKind : uint8_t { mbarrier, named_barrier, cluster_barrier, warp_collective, bulk_group, tmem_alloc };
+enum class WaitKind : uint8_t {
+  mbarrier,
+  named_barrier,
+  cluster_barrier,
+  warp_collective,
+  bulk_group,
+  tmem_alloc,
+  wgmma_group,
+  registers
+};
 const char* to_string(WaitKind kind);
 
 struct Waiter {

@@ -28,6 +28,13 @@ struct SmemTile {
   T* data = nullptr;
 
   WARPLOOM_FN explicit SmemTile(Storage& storage) noexcept : data(storage.data) {}
+  WARPLOOM_FN explicit SmemTile(T* first) noexcept : data(first) {}
+  /// `count` rows from `first` on, where the swizzle pattern begins anew.
+  template <int count>
+  WARPLOOM_FN SmemTile<T, count, columns, swizzle> part(int first) const noexcept {
+    static_assert(count % 8 == 0 && count <= rows, "warploom: a part of a tile has whole groups of 8 rows");
+    return SmemTile<T, count, columns, swizzle>(data + first * columns);
+  }
   WARPLOOM_FN arch::SharedAddress address() const noexcept { return arch::shared_address(data); }
   /// The 16 bytes that hold columns [unit * 16 / sizeof(T), ...) of a row.
   WARPLOOM_FN char* unit(uint32_t row, uint32_t index) const noexcept {

@@ -43,6 +43,22 @@ WARPLOOM_CONST_FN SmemDescriptor encode_smem_descriptor(const SmemDescriptorFiel
           static_cast<uint64_t>(f.base_offset & 7) << 49 | code << 61};
 }
 
+/// The wgmma form (sm_90): no version bits, and two bits of swizzle. The swizzles with larger atoms do not exist there;
+/// they become bits that are reserved, so that nobody takes such a descriptor for another.
+WARPLOOM_CONST_FN SmemDescriptor encode_wgmma_descriptor(const SmemDescriptorFields& f) {
+  uint64_t code = 0;
+  switch (f.swizzle) {
+    case Swizzle::none: break;
+    case Swizzle::b128: code = 2; break;
+    case Swizzle::b64: code = 4; break;
+    case Swizzle::b32: code = 6; break;
+    default: code = 1; break;
+  }
+  return {bits::encode_offset(f.start) | bits::encode_offset(f.leading_byte_offset) << 16 |
+          bits::encode_offset(f.stride_byte_offset) << 32 | static_cast<uint64_t>(f.base_offset & 7) << 49 |
+          code << 61};
+}
+
 /// tcgen05.mma kinds without block scaling.
 enum class MmaKind : uint8_t { f16, tf32, f8f6f4, i8 };
 
@@ -117,7 +133,7 @@ struct MmaOperand<bf16> {
   static constexpr uint32_t code = 1;
 };
 
-/// Every tcgen05.mma reads 32 bytes of K per row of A and B.
+/// Every tcgen05.mma and every wgmma reads 32 bytes of K per row of A and B.
 inline constexpr uint32_t mma_k_bytes = 32;
 
 }  // namespace warploom

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "mma_kernel.hpp"
-#include "tensor_core.hpp"
+#include "mma_operands.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::loom {
@@ -52,30 +52,10 @@ std::string broken_accumulator_rule(int cta_group, uint32_t m, uint32_t n, uint3
   return "";
 }
 
-/// Operand `which` of one CTA.
-struct Operand {
-  const SmemDescriptorFields& descriptor;
-  DType type;
-  Major major;
-  uint32_t rows, k;
-};
-
 Operand operand_of(const MmaOperation& op, bool b) {
   const uint32_t group = op.cta_group == 2 ? 2 : 1;
   if (b) return {op.b, op.b_type, op.b_major, op.n / group, op.k};
   return {op.a, op.a_type, op.a_major, op.m / group, op.k};
-}
-
-/// Calls visit(address, row, k) for each 16-byte unit; row and k are those of its first element. All swizzles that
-/// decode_mma lets through permute whole units.
-template <class Visit>
-void for_each_unit(const Operand& operand, Visit&& visit) {
-  const uint32_t bytes = size_of(operand.type), elements = 16 / bytes;
-  const bool along_k = operand.major == Major::k;
-  const uint32_t row_step = along_k ? 1 : elements, k_step = along_k ? elements : 1;
-  for (uint32_t row = 0; row < operand.rows; row += row_step)
-    for (uint32_t k = 0; k < operand.k; k += k_step)
-      visit(operand_address(operand.descriptor, operand.major, bytes, row, k), row, k);
 }
 
 template <class T>
@@ -112,6 +92,8 @@ void convert_units(const Operand& operand, const std::byte* shared, float* out, 
   });
 }
 
+}  // namespace
+
 void convert_operand(const Operand& operand, const std::byte* shared, float* out, size_t row_pitch, size_t k_pitch) {
   switch (operand.type) {
     case DType::bf16:
@@ -123,6 +105,8 @@ void convert_operand(const Operand& operand, const std::byte* shared, float* out
   const float* table = operand.type == DType::e4m3 ? byte_table<e4m3>() : byte_table<e5m2>();
   convert_units<uint8_t>(operand, shared, out, row_pitch, k_pitch, [table](uint8_t code) { return table[code]; });
 }
+
+namespace {
 
 /// Too large for the stack of a fiber. Columns of B past N are read by the kernel and their results dropped.
 struct Scratch {
@@ -184,9 +168,11 @@ Result<MmaOperation> decode_mma(MmaKind kind, int cta_group, uint32_t d, SmemDes
   return op;
 }
 
-SharedRange operand_range(const MmaOperation& op, bool operand_b) {
+SharedRange operand_range(const MmaOperation& op, bool operand_b) { return range_of(operand_of(op, operand_b)); }
+
+SharedRange range_of(const Operand& operand) {
   SharedRange range{~0u, 0};
-  for_each_unit(operand_of(op, operand_b), [&](uint32_t address, uint32_t, uint32_t) {
+  for_each_unit(operand, [&](uint32_t address, uint32_t, uint32_t) {
     if (address < range.begin) range.begin = address;
     if (address + 16 > range.end) range.end = address + 16;
   });

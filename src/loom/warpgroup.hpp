@@ -1,0 +1,59 @@
+// What four consecutive warps do together: wgmma between issue and wait, and setmaxnreg. wgmma.cpp and registers.cpp
+// hold the rules.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "loom/units/wgmma.hpp"
+
+namespace warploom::loom {
+
+struct Warp;
+
+inline constexpr uint32_t warpgroup_warps = 4;
+inline constexpr uint32_t whole_warpgroup = (1u << warpgroup_warps) - 1;
+
+/// One wgmma. It starts once all four warps have issued it.
+struct WgmmaInstruction {
+  WgmmaOperation operation;
+  WgmmaMemory memory;
+  uint64_t a_descriptor = 0, b_descriptor = 0;
+  uint64_t sequence = 0;  ///< the how-many-th wgmma of its warps
+  uint32_t joined = 0;    ///< warps of the group, one bit each
+  Warp* first = nullptr;  ///< who issued it first, and where
+  const void* pc = nullptr;
+  native::WgmmaRegisters* d_state[warpgroup_size] = {};
+  native::WgmmaRegisters* a_state[warpgroup_size] = {};
+  bool complete = false;
+  uint64_t finish = 0;
+};
+
+/// A warp's own view: what it has issued, committed and not yet waited for.
+struct WgmmaQueue {
+  using Group = std::vector<std::shared_ptr<WgmmaInstruction>>;
+
+  uint64_t issued = 0;
+  bool fenced = false;  ///< has executed a wgmma.fence
+  Group open;           ///< not committed
+  std::deque<Group> groups;
+  bool waiting = false;
+  uint32_t pending = 0;  ///< groups that the wait under way leaves in flight
+};
+
+/// One setmaxnreg that warps of the group have executed.
+struct RegisterRequest {
+  uint32_t count = 0;
+  bool increase = false;
+  uint32_t joined = 0;
+  Warp* first = nullptr;
+  const void* pc = nullptr;
+};
+
+struct Warpgroup {
+  std::vector<std::shared_ptr<WgmmaInstruction>> forming;  ///< some warps have not issued it
+  std::vector<RegisterRequest> requests;                   ///< in the order of execution
+};
+
+}  // namespace warploom::loom

@@ -1,0 +1,337 @@
+// wgmma between issue and wait. Each warp keeps its own order of wgmmas, commits and waits; the n-th wgmma of the four
+// warps of a warpgroup is one instruction, which starts when the last of them has issued it and completes when the
+// schedule says so (hardware.md §5.1, 5.3).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "loom/costs.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+namespace {
+
+using Flight = native::WgmmaRegisters::Flight;
+using Use = native::WgmmaRegisters::Use;
+
+/// Bits of a warpgroup's warps in words: "warp 5", "warps 1 to 3", "warps 0, 2".
+std::string warps_text(uint32_t first, uint32_t bits) {
+  const auto low = static_cast<uint32_t>(std::countr_zero(bits));
+  const auto count = static_cast<uint32_t>(std::popcount(bits));
+  if (count == 1) return fmt::format("warp {}", first + low);
+  if (bits >> low == (1u << count) - 1) return fmt::format("warps {} to {}", first + low, first + low + count - 1);
+  std::string text = "warps";
+  for (uint32_t i = 0; i < warpgroup_warps; ++i)
+    if ((bits >> i & 1) != 0) text += fmt::format("{} {}", i == low ? "" : ",", first + i);
+  return text;
+}
+
+const native::WgmmaLane& lane_of(const Collective& lanes, uint32_t lane) {
+  return *static_cast<const native::WgmmaLane*>(lanes.lanes[lane].p);
+}
+
+/// What differs between two threads that should execute the same instruction, or "".
+const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& two) {
+  if ((one.a == nullptr) != (two.a == nullptr)) return "different forms";
+  if (one.a_descriptor != two.a_descriptor) return "different descriptors of A";
+  if (one.b_descriptor != two.b_descriptor) return "different descriptors of B";
+  if (one.accumulate != two.accumulate) return "different values of accumulate";
+  return "";
+}
+
+}  // namespace
+
+void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Collective& lanes) {
+  Thread& thread = *running_;
+  Cta& cta = *warp.cta;
+  const uint32_t first = warp.index / warpgroup_warps * warpgroup_warps;
+  if (first + warpgroup_warps > cta.warps.size())
+    fail(thread, pc, "WGMMA-GROUP",
+         fmt::format("warp {} executes wgmma, but the CTA has no warpgroup of warps {} to {}: it has {} warps",
+                     warp.index, first, first + warpgroup_warps - 1, cta.warps.size()));
+  const native::WgmmaLane& mine = lane_of(lanes, 0);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const char* differs = *static_cast<const native::WgmmaForm*>(lanes.lanes[lane].q) == form
+                              ? difference(mine, lane_of(lanes, lane))
+                              : "different forms";
+    if (*differs != '\0')
+      fail(thread, pc, "WGMMA-GROUP",
+           fmt::format("threads {} and {} execute a wgmma together with {}", 32 * warp.index, 32 * warp.index + lane,
+                       differs));
+  }
+
+  // The instruction that the other warps have begun, or a new one.
+  WgmmaQueue& queue = warp.wgmma;
+  Warpgroup& group = warpgroup(warp);
+  auto open = std::find_if(group.forming.begin(), group.forming.end(),
+                           [&](const auto& other) { return other->sequence == queue.issued; });
+  if (open == group.forming.end()) {
+    Result<WgmmaOperation> decoded =
+        decode_wgmma(form, mine.a != nullptr, {mine.a_descriptor}, {mine.b_descriptor}, mine.accumulate);
+    if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
+    for (const bool operand_b : {false, true}) {
+      if (!operand_b && decoded->a_in_registers) continue;
+      const SharedRange range = wgmma_range(*decoded, operand_b);
+      if (range.begin < window_start || range.end > window_start + launch_.config->shared_bytes)
+        fail(thread, pc, "OOB-SHARED",
+             fmt::format("operand {} of wgmma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
+                         operand_b ? 'B' : 'A', range.begin, range.end));
+    }
+    open = group.forming.insert(group.forming.end(), std::make_shared<WgmmaInstruction>());
+    WgmmaInstruction& op = **open;
+    op.operation = *decoded;
+    op.memory.shared = cta.window;
+    op.a_descriptor = mine.a_descriptor;
+    op.b_descriptor = mine.b_descriptor;
+    op.sequence = queue.issued;
+    op.first = &warp;
+    op.pc = pc;
+  }
+  const std::shared_ptr<WgmmaInstruction> op = *open;
+  const native::WgmmaLane theirs{.a = op->operation.a_in_registers ? mine.a : nullptr,
+                                 .a_descriptor = op->a_descriptor,
+                                 .b_descriptor = op->b_descriptor,
+                                 .accumulate = op->operation.accumulate};
+  const char* differs = (mine.a != nullptr) == op->operation.a_in_registers && op->operation.form == form
+                            ? difference(mine, theirs)
+                            : "different forms";
+  if (*differs != '\0')
+    fail(thread, pc, "WGMMA-GROUP",
+         fmt::format("warps {} and {} of a warpgroup execute wgmma number {} with {}", op->first->index, warp.index,
+                     op->sequence, differs));
+
+  const uint32_t base = 32 * (warp.index - first);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const native::WgmmaLane& registers = lane_of(lanes, lane);
+    op->memory.d[base + lane] = registers.d;
+    op->memory.a[base + lane] = registers.a;
+    op->d_state[base + lane] = registers.d_state;
+    op->a_state[base + lane] = registers.a_state;
+    check_wgmma_registers(thread, pc, *op, base, lane);
+  }
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (native::WgmmaRegisters* state : {op->d_state[base + lane], op->a_state[base + lane]}) {
+      if (state == nullptr) continue;
+      state->flight = state == op->d_state[base + lane] ? Flight::accumulator : Flight::operand;
+      state->use = Use::wgmma;
+      state->k = static_cast<uint8_t>(op->operation.k);
+      ++state->unfinished;
+    }
+  ++queue.issued;
+  queue.open.push_back(op);
+  op->joined |= 1u << (warp.index - first);
+  op->finish = std::max(op->finish, thread.time);  // the start, until it has one
+  if (op->joined != whole_warpgroup) return;
+  std::erase(group.forming, op);
+  start_wgmma(*cta.warps[first], op);
+}
+
+/// May the instruction touch this thread's registers? (§5.3)
+void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const WgmmaInstruction& op, uint32_t first, uint32_t lane) {
+  if (!thread.warp->wgmma.fenced)
+    fail(thread, pc, "WGMMA-FENCE", "the first wgmma of a warp comes without a wgmma.fence before it");
+  const native::WgmmaRegisters& d = *op.d_state[first + lane];
+  const native::WgmmaRegisters* a = op.a_state[first + lane];
+  const char* advice = "wgmma_fence(...) that names the fragment orders those accesses before the wgmma";
+  if (d.use == Use::ordinary)
+    fail(thread, pc, "WGMMA-FENCE",
+         fmt::format("ordinary code of lane {} touched the accumulator since the last wgmma.fence that named it", lane),
+         {advice});
+  if (d.use == Use::wgmma && d.k != op.operation.k)
+    fail(thread, pc, "WGMMA-FENCE",
+         fmt::format("a wgmma with K = {} follows one with K = {} on the same accumulator without a wgmma.fence",
+                     op.operation.k, d.k));
+  if (d.use == Use::fresh && op.operation.accumulate)
+    fail(thread, pc, "FRAGMENT", "wgmma accumulates onto a fragment that nobody wrote");
+  if (a == nullptr) return;
+  if (a->use == Use::ordinary)
+    fail(thread, pc, "WGMMA-FENCE",
+         fmt::format("ordinary code of lane {} touched the A fragment since the last wgmma.fence that named it", lane),
+         {advice});
+  if (a->use == Use::fresh) fail(thread, pc, "FRAGMENT", "wgmma reads an A fragment that nobody wrote");
+}
+
+void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op) {
+  const native::WgmmaForm& form = op->operation.form;
+  auto async = std::make_unique<AsyncOp>();
+  async->kind = AsyncOp::Kind::wgmma;
+  async->issuer = warp.lanes[0];
+  async->pc = op->pc;
+  async->issued = op->finish;
+  async->wgmma = op;
+  const uint64_t begin = std::max(op->finish, warp.cta->tensor_free_at);
+  const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
+  op->finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op->operation.k / rate;
+  async->finish = op->finish;
+  warp.cta->tensor_free_at = op->finish;
+  record(EventKind::mma, *warp.cta, warp.index, begin, op->finish, form.n, "wgmma");
+  issue(std::move(async));
+}
+
+void Cluster::complete_wgmma(WgmmaInstruction& op) {
+  execute_wgmma(op.operation, op.memory);
+  op.complete = true;
+  const uint32_t first = op.first->index / warpgroup_warps * warpgroup_warps;
+  for (uint32_t i = 0; i < warpgroup_warps; ++i) {
+    Warp& warp = *op.first->cta->warps[first + i];
+    if (!warp.wgmma.waiting || !wgmma_covered(warp)) continue;
+    warp.wgmma.waiting = false;
+    const uint64_t before = warp.lanes[0]->time;
+    release_wgmma(warp);
+    wake_warp(warp, warp.lanes[0]->time);
+    if (warp.lanes[0]->time > before)
+      record(EventKind::wait, *warp.cta, warp.index, before, warp.lanes[0]->time, 0, "wgmma groups");
+  }
+}
+
+bool Cluster::wgmma_fence(Warp& warp, Pc pc) {
+  if (alter("wgmma.fence", pc, nullptr).times == 0) return false;
+  warp.wgmma.fenced = true;
+  return true;
+}
+
+void Cluster::wgmma_commit(Warp& warp, Pc pc) {
+  if (alter("wgmma.commit_group", pc, nullptr).times == 0) return;
+  warp.wgmma.groups.push_back(std::move(warp.wgmma.open));
+  warp.wgmma.open.clear();
+}
+
+/// Are the groups complete that the warp's wait does not leave pending?
+bool Cluster::wgmma_covered(const Warp& warp) const {
+  const WgmmaQueue& queue = warp.wgmma;
+  for (size_t i = 0; i + queue.pending < queue.groups.size(); ++i)
+    for (const auto& op : queue.groups[i])
+      if (!op->complete) return false;
+  return true;
+}
+
+/// The covered groups are history: their registers are ordinary again, from the time the last of them was done.
+void Cluster::release_wgmma(Warp& warp) {
+  WgmmaQueue& queue = warp.wgmma;
+  const uint32_t base = 32 * (warp.index % warpgroup_warps);
+  uint64_t time = 0;
+  while (queue.groups.size() > queue.pending) {
+    for (const auto& op : queue.groups.front()) {
+      time = std::max(time, op->finish);
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        native::WgmmaRegisters* d = op->d_state[base + lane];
+        native::WgmmaRegisters* a = op->a_state[base + lane];
+        if (--d->unfinished == 0) d->flight = Flight::unnamed;
+        if (a != nullptr && --a->unfinished == 0) a->flight = Flight::none;
+      }
+    }
+    queue.groups.pop_front();
+  }
+  for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, time);
+}
+
+void Cluster::wgmma_wait(Warp& warp, Pc pc, uint32_t pending) {
+  const Altered altered = alter("wgmma.wait_group", pc, nullptr);
+  if (altered.times == 0) return;
+  WgmmaQueue& queue = warp.wgmma;
+  queue.pending = pending + static_cast<uint32_t>(altered.count);
+  if (wgmma_covered(warp)) {
+    const uint64_t before = warp.lanes[0]->time;
+    release_wgmma(warp);
+    if (warp.lanes[0]->time > before)
+      record(EventKind::wait, *warp.cta, warp.index, before, warp.lanes[0]->time, pending, "wgmma groups");
+    return;
+  }
+  queue.waiting = true;
+  park_warp(warp, {.kind = WaitKind::wgmma_group, .pc = pc, .id = pending, .operation = "wgmma.wait_group"});
+}
+
+void Cluster::wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers) {
+  if (registers->flight == Flight::unnamed)
+    fail(
+        thread, pc, "FRAGMENT",
+        fmt::format("a fragment is {} that the wait for its wgmma did not name; the compiler may move the access above "
+                    "that wait",
+                    what),
+        {"wgmma_wait_group<...>(fragment) keeps it below"});
+  const WgmmaQueue& queue = thread.warp->wgmma;
+  const uint32_t index = 32 * (thread.id.warp % warpgroup_warps) + thread.id.lane;
+  auto uses = [&](const std::shared_ptr<WgmmaInstruction>& op) {
+    return op->d_state[index] == registers || op->a_state[index] == registers;
+  };
+  const auto uncommitted = std::find_if(queue.open.rbegin(), queue.open.rend(), uses);
+  const WgmmaInstruction* last = uncommitted == queue.open.rend() ? nullptr : uncommitted->get();
+  for (auto group = queue.groups.rbegin(); last == nullptr && group != queue.groups.rend(); ++group)
+    if (const auto op = std::find_if(group->rbegin(), group->rend(), uses); op != group->rend()) last = op->get();
+  std::vector<std::string> notes;
+  if (last != nullptr) {
+    const Location at = location_from_fiber(last->pc);
+    notes.push_back(fmt::format("the wgmma at {}:{} {} it", at.user.file, at.user.line,
+                                registers->flight == Flight::operand ? "reads" : "writes"));
+  }
+  fail(thread, pc, "FRAGMENT",
+       fmt::format("a fragment is {} while a wgmma {} it; {}", what,
+                   registers->flight == Flight::operand ? "reads" : "writes",
+                   uncommitted != queue.open.rend() ? "wgmma.commit_group and wgmma.wait_group come first"
+                                                    : "a wgmma.wait_group that covers it comes first"),
+       std::move(notes));
+}
+
+bool Cluster::wgmma_left_at_exit(Thread& thread) {
+  const WgmmaQueue& queue = thread.warp->wgmma;
+  if (!queue.open.empty()) {
+    add_finding(&thread, queue.open.front()->pc, "EXIT-PENDING",
+                "a warp exits with a wgmma that it never committed to a group", {});
+    return true;
+  }
+  for (const WgmmaQueue::Group& group : queue.groups) {
+    if (group.empty()) continue;
+    add_finding(&thread, group.front()->pc, "EXIT-PENDING",
+                "a warp exits without waiting for the group of this wgmma; it writes registers that are gone", {});
+    return true;
+  }
+  return false;
+}
+
+bool Cluster::partial_warpgroup() {
+  for (const auto& cta : ctas_) {
+    for (uint32_t index = 0; index < cta->warpgroups.size(); ++index) {
+      const uint32_t first = index * warpgroup_warps;
+      const Warpgroup& group = cta->warpgroups[index];
+      for (const RegisterRequest& request : group.requests) {
+        bool gone = request.joined != whole_warpgroup;  // a warp that waits elsewhere may yet come
+        for (uint32_t i = 0; i < warpgroup_warps; ++i)
+          if ((request.joined >> i & 1) == 0)
+            gone = gone && cta->warps[first + i]->lanes[0]->state == Thread::State::exited;
+        if (!gone) continue;
+        add_finding(request.first->lanes[0], request.pc, "REGISTERS",
+                    fmt::format("only {} of the warpgroup of warps {} to {} executed this setmaxnreg",
+                                warps_text(first, request.joined), first, first + warpgroup_warps - 1),
+                    {});
+        return true;
+      }
+      for (const auto& op : group.forming) {
+        const uint32_t missing = whole_warpgroup & ~op->joined;
+        // A warp that has come before may come again, once what holds it up is mended.
+        bool never = true;
+        for (uint32_t i = 0; i < warpgroup_warps; ++i)
+          if ((missing >> i & 1) != 0) never = never && cta->warps[first + i]->wgmma.issued == 0;
+        if (!never) continue;
+        // The end of this warpgroup and the beginning of the next: four warps that are no warpgroup.
+        const Warpgroup* next = index + 1 < cta->warpgroups.size() ? &cta->warpgroups[index + 1] : nullptr;
+        const bool shifted = next != nullptr && !next->forming.empty() && next->forming.front()->joined == missing &&
+                             std::has_single_bit(missing + 1);
+        const auto shift = static_cast<uint32_t>(std::popcount(missing));
+        add_finding(
+            op->first->lanes[0], op->pc, "WGMMA-GROUP",
+            shifted
+                ? fmt::format("warps {} to {} execute wgmma together, but a warpgroup begins at a multiple of four: "
+                              "warps {} to {} are one",
+                              first + shift, first + shift + 3, first, first + warpgroup_warps - 1)
+                : fmt::format("only {} of the warpgroup of warps {} to {} executed this wgmma",
+                              warps_text(first, op->joined), first, first + warpgroup_warps - 1),
+            {});
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace warploom::loom
