@@ -35,7 +35,8 @@ bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
 
 /// Work that is ordered behind other work at all.
 bool may_wait(const AsyncOp& op) {
-  return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::cp_async_arrive;
+  return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::commit ||
+         op.kind == AsyncOp::Kind::cp_async_arrive || op.kind == AsyncOp::Kind::wgmma;
 }
 
 bool writes_shared(const AsyncOp& op) {
@@ -44,7 +45,8 @@ bool writes_shared(const AsyncOp& op) {
 }
 
 bool only_signals(const AsyncOp& op) {
-  return op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::cp_async_arrive;
+  return op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::cp_async_arrive ||
+         op.kind == AsyncOp::Kind::wgmma;
 }
 
 }  // namespace

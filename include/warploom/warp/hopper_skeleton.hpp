@@ -1,0 +1,93 @@
+// What every Hopper GEMM does around its role bodies: barrier initialisation, cluster hand-shake, register
+// reallocation, role dispatch, drains and the final cluster barrier. A kernel is its storage and its bodies.
+//
+// load and epilogue_load run on one elected lane of their warps; math on every thread of a math warpgroup. With
+// `ping_pong` the warpgroups take the tiles in turn, each passing over the ring slots of the others' tiles; otherwise
+// all of them work on every tile.
+#pragma once
+
+#include "warploom/arch/cluster.hpp"
+#include "warploom/arch/pdl.hpp"
+#include "warploom/arch/registers.hpp"
+#include "warploom/schedule/static_persistent.hpp"
+#include "warploom/warp/hopper_roles.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+template <class Kernel>
+class HopperSkeleton {
+ public:
+  using Params = typename Kernel::Params;
+  using Storage = typename Kernel::Storage;
+  using Cluster = typename Kernel::Cluster;
+  using Roles = typename Kernel::Roles;
+  static constexpr int threads = Roles::threads;
+  // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
+  static constexpr uint32_t load_registers = Roles::groups == 1 ? 40 : Roles::groups == 2 ? 40 : 32;
+  static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
+
+  static WARPLOOM_FN void run(const Params& params) noexcept {
+    Storage& storage = arch::shared<Storage>();
+    const uint32_t warp = arch::warp_index();
+    if (warp == 0 && arch::elect_one()) {
+      Kernel::init_barriers(storage);
+      arch::fence_mbarrier_init();
+    }
+    arch::syncwarp();
+    meet();
+    // Every role reads global memory, so every role waits for the grids before this one.
+    arch::grid_dependency_wait();
+
+    const uint32_t group = warp / 4;
+    if (group < static_cast<uint32_t>(Roles::groups)) {
+      arch::register_increase<math_registers>();
+      arch::name_role<typename Roles::Math>();
+      Kernel kernel(params, storage, group);
+      math(kernel, group);
+    } else {
+      arch::register_decrease<load_registers>();
+      Kernel kernel(params, storage, group);
+      if (warp == Roles::Load::first_warp) {
+        arch::name_role<typename Roles::Load>();
+        if (arch::elect_one()) {
+          for (Tile tile : kernel.tiles()) kernel.load(tile);
+          kernel.input.drain();
+        }
+      } else if (warp == Roles::EpilogueLoad::first_warp) {
+        if constexpr (requires(Tile tile) { kernel.epilogue_load(tile); }) {
+          arch::name_role<typename Roles::EpilogueLoad>();
+          if (arch::elect_one())
+            for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+        }
+      }
+    }
+    arch::syncwarp();
+    arch::grid_launch_dependents();
+    // No CTA leaves while a peer may still signal its barriers.
+    if constexpr (Cluster::size > 1) meet();
+  }
+
+ private:
+  static WARPLOOM_FN void meet() noexcept {
+    if constexpr (Cluster::size > 1)
+      arch::cluster_sync();
+    else
+      arch::syncthreads();
+  }
+
+  static WARPLOOM_FN void math(Kernel& kernel, uint32_t group) noexcept {
+    uint32_t turn = 0;
+    for (Tile tile : kernel.tiles()) {
+      if constexpr (Kernel::ping_pong) {
+        if (turn++ % Roles::groups != group) {
+          kernel.pass_over(tile);
+          continue;
+        }
+      }
+      kernel.math(tile);
+    }
+    kernel.writer.finish();
+  }
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE
