@@ -10,7 +10,7 @@
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) entry(const __grid_constant__ typename Kernel::Params params) {
+__global__ void __launch_bounds__(Kernel::threads, 1) entry(const __grid_constant__ typename Kernel::Params params) {
   Kernel::run(params);
 }
 

@@ -9,6 +9,7 @@
 #include "../../examples/arch_check_cases.hpp"
 #include "../../examples/loom_machine.hpp"
 #include "../../examples/residual_add_cases.hpp"
+#include "../../examples/wgmma_check_cases.hpp"
 
 namespace warploom::examples {
 namespace {
@@ -19,7 +20,9 @@ struct Program {
 };
 
 std::vector<Program> programs() {
-  return {{"arch_check", arch_check_cases<LoomMachine>()}, {"residual_add", residual_add_cases<LoomMachine>()}};
+  return {{"arch_check", arch_check_cases<LoomMachine>()},
+          {"residual_add", residual_add_cases<LoomMachine>()},
+          {"wgmma_check", wgmma_check_cases<LoomMachine>()}};
 }
 
 std::string hashes_file() { return std::string(WARPLOOM_TEST_DATA) + "/../../examples/gpu/expected_hashes.txt"; }
