@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "../../examples/arch_check_cases.hpp"
+#include "../../examples/hopper_gemm_cases.hpp"
 #include "../../examples/loom_machine.hpp"
 #include "../../examples/residual_add_cases.hpp"
 #include "../../examples/wgmma_check_cases.hpp"
@@ -22,7 +23,8 @@ struct Program {
 std::vector<Program> programs() {
   return {{"arch_check", arch_check_cases<LoomMachine>()},
           {"residual_add", residual_add_cases<LoomMachine>()},
-          {"wgmma_check", wgmma_check_cases<LoomMachine>()}};
+          {"wgmma_check", wgmma_check_cases<LoomMachine>()},
+          {"hopper_gemm", hopper_gemm_cases<LoomMachine>()}};
 }
 
 std::string hashes_file() { return std::string(WARPLOOM_TEST_DATA) + "/../../examples/gpu/expected_hashes.txt"; }

@@ -266,6 +266,7 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
   // ---- the residual ring: epilogue-load (one lane) and epilogue
 
   void epilogue_load(Tile tile) noexcept {
+    this->order.wait();
     for (int strip = 0; strip < tile_n / strip_columns; ++strip) {
       const int row = tile.m * tile_m, column = tile.n * tile_n + strip * strip_columns;
       switch (uses.residual) {

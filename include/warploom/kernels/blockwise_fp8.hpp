@@ -9,6 +9,7 @@
 #include "warploom/epilogue/writer.hpp"
 #include "warploom/kernels/blockwise_fp8_params.hpp"
 #include "warploom/pipeline/epi_load.hpp"
+#include "warploom/pipeline/load_order.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/skeleton.hpp"
 
@@ -33,6 +34,7 @@ struct BlockwiseFP8 {
   struct StorageOf {
     typename InputOf<stages>::Storage input;
     typename Residual::Storage residual;
+    LoadOrder<>::Storage order;
     typename Writer::Storage writer;
     OutputStorage<opc> output;
   };
@@ -47,13 +49,17 @@ struct BlockwiseFP8 {
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
     Input::init_barriers(storage.input);
     Residual::init_barriers(storage.residual);
+    LoadOrder<>::init_barriers(storage.order);
   }
 
   // ---- the roles
 
-  WARPLOOM_FN void load(Tile tile) noexcept {         // one lane
-    for (auto slot : input.produce(tile.k_blocks()))  // a free slot, armed
+  WARPLOOM_FN void load(Tile tile) noexcept {           // one lane
+    auto first = order.first_loads(stages);             // the residual waits for them
+    for (auto slot : input.produce(tile.k_blocks())) {  // a free slot, armed
       slot.load(a[tile.m], b[tile.n], a_scales[tile.m]);
+      first.issued();
+    }
   }
 
   template <class Context>
@@ -65,6 +71,7 @@ struct BlockwiseFP8 {
   }
 
   WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // one lane
+    order.wait();
     if (params.beta == 0.0f) return;
     for (int strip = 0; strip < tile_n / strip_columns; ++strip) {
       auto slot = residual.produce();  // a free slot, armed
@@ -94,6 +101,7 @@ struct BlockwiseFP8 {
       : params(p),
         input(storage.input),
         residual(storage.residual),
+        order(storage.order),
         writer({&p.d, p.d_data, p.d_stride, p.m, p.n}, storage.writer),
         a{&p.a, tile_m},
         b{&p.b, tile_n},
@@ -113,6 +121,7 @@ struct BlockwiseFP8 {
   const Params& params;
   Input input;
   Residual residual;
+  LoadOrder<> order;
   Writer writer;
   TileLoader a, b, a_scales, c;
 };

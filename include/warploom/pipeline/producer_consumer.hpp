@@ -337,6 +337,13 @@ class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
     Base::settle();
     ring_->template signal_free<Role>(index_);
   }
+  /// Releases this slot and holds the newer one in its place: the step of a loop that keeps one slot back.
+  WARPLOOM_FN void replace_with(LateStage&& newer) noexcept {
+    this->claim_held();
+    ring_->template signal_free<Role>(index_);
+    index_ = newer.index_;
+    newer.settle();
+  }
 
  private:
   Ring* ring_;
