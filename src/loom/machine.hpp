@@ -1,7 +1,7 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
 // them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
-// launch_control.cpp, tensor_memory.cpp, diagnose.cpp (from state to Report).
+// launch_control.cpp, tensor_memory.cpp, claims.cpp, divergence.cpp, diagnose.cpp (from state to Report).
 #pragma once
 
 #include <cstring>
@@ -169,6 +169,7 @@ struct Warp {
   uint64_t role_since = 0;
   bool role_closed = false;   ///< its event has been recorded
   uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
+  uint32_t exited = 0;        ///< lanes that have
 };
 
 /// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
@@ -179,6 +180,9 @@ struct Accumulator {
   uint32_t columns = 0;
   std::map<uint32_t, uint32_t> holders[2];  ///< per side: warp -> lanes
 };
+
+/// What a parked thread waits for, in a few words.
+std::string whereabouts(const Thread& waiting);
 
 struct NamedBarrier {
   const char* name = "";
@@ -439,6 +443,12 @@ class Cluster {
   void locate_findings();
   /// Source lines need an ordinary stack: a fiber asks the scheduler.
   Location location_from_fiber(Pc pc);
+
+  // divergence.cpp
+  /// True and a finding when lanes of the warp wait in a collective that others of its mask can no longer join. At a
+  /// standstill also those count that wait elsewhere, for the lanes that wait here.
+  bool stranded(Warp& warp, bool standstill);
+  bool any_stranded();
 
   // barriers.cpp
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
