@@ -72,8 +72,6 @@ std::vector<Contribution> contributions(const std::vector<Signal>& signals) {
   return list;
 }
 
-std::string whereabouts(const Thread& waiting);
-
 /// What the threads of a warp are doing now, in a few words.
 std::string whereabouts(const Warp& warp) {
   const Thread* waiting = nullptr;
@@ -88,6 +86,8 @@ std::string whereabouts(const Warp& warp) {
   if (waiting == nullptr) return "is running";
   return whereabouts(*waiting);
 }
+
+}  // namespace
 
 std::string whereabouts(const Thread& waiting) {
   const Wait& wait = waiting.wait;
@@ -106,8 +106,6 @@ std::string whereabouts(const Thread& waiting) {
   }
   return "waits";
 }
-
-}  // namespace
 
 /// Reads a cluster at a standstill.
 class Diagnosis {
@@ -454,7 +452,7 @@ void Cluster::locate_findings() {
 void Cluster::deadlock() {
   Diagnosis diagnosis(*this);
   report.waiting = diagnosis.waiters();
-  if (partial_warpgroup()) return;
+  if (partial_warpgroup() || any_stranded()) return;
   std::set<std::pair<uint32_t, uint32_t>> warps;
   for (const auto& thread : threads_)
     if (thread->state == Thread::State::parked) warps.insert({thread->cta->rank, thread->id.warp});

@@ -1,7 +1,8 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
 // them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
-// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, diagnose.cpp (from state to Report).
+// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, divergence.cpp, diagnose.cpp (from state to
+// Report).
 #pragma once
 
 #include <cstring>
@@ -173,6 +174,7 @@ struct Warp {
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
+  uint32_t exited = 0;        ///< lanes that have
 };
 
 /// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
@@ -183,6 +185,9 @@ struct Accumulator {
   uint32_t columns = 0;
   std::map<uint32_t, uint32_t> holders[2];  ///< per side: warp -> lanes
 };
+
+/// What a parked thread waits for, in a few words.
+std::string whereabouts(const Thread& waiting);
 
 struct NamedBarrier {
   const char* name = "";
@@ -456,6 +461,12 @@ class Cluster {
   void locate_findings();
   /// Source lines need an ordinary stack: a fiber asks the scheduler.
   Location location_from_fiber(Pc pc);
+
+  // divergence.cpp
+  /// True and a finding when lanes of the warp wait in a collective that others of its mask can no longer join. At a
+  /// standstill also those count that wait elsewhere, for the lanes that wait here.
+  bool stranded(Warp& warp, bool standstill);
+  bool any_stranded();
 
   // barriers.cpp
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);

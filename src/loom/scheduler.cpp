@@ -188,6 +188,8 @@ void Cluster::run() {
     current() = nullptr;
     if (interruption.kind != Interruption::Kind::none) interrupted(*thread);
     if (thread->fiber.finished()) thread_exited(*thread);
+    // Exited lanes join no collective any more.
+    if (!dead_ && thread->warp->exited != 0 && !thread->warp->open.empty()) stranded(*thread->warp, false);
   }
   if (!dead_) {
     if (alive_ > 0)
@@ -286,9 +288,7 @@ void Cluster::thread_exited(Thread& thread) {
   // barrier.cluster counts the threads that have not exited: one that arrived and left counts on neither side.
   if (thread.cluster_arrived && thread.cluster_phase == cluster_phase_) --cluster_arrived_;
   Warp& warp = *thread.warp;
-  const bool warp_done = std::all_of(warp.lanes.begin(), warp.lanes.end(),
-                                     [](const Thread* lane) { return lane->state == Thread::State::exited; });
-  if (warp_done) close_role(warp, thread.time);
+  if (++warp.exited == warp.lanes.size()) close_role(warp, thread.time);
 
   for (const auto& group : thread.groups) {
     if (group->read_waited) continue;

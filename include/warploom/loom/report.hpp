@@ -85,7 +85,7 @@ struct Report {
   std::string kernel = {};
   uint32_t cluster = 0;  ///< the cluster all of this is about: the first that failed
   std::vector<Finding> findings = {};
-  std::vector<Waiter> waiting = {};  ///< filled when the first finding is DEADLOCK or a limit
+  std::vector<Waiter> waiting = {};  ///< filled when the run stood still or met a limit
   std::string schedule = {};         ///< replays the run
   std::string mutation = {};         ///< the alteration in force, "" for the kernel as written
 

@@ -10,8 +10,8 @@
 namespace warploom::inline WARPLOOM_MACHINE {
 
 namespace detail {
-/// What the load role sees of a slot it holds.
-template <class Ring>
+/// What the load role sees of a slot it holds. `Handle` says whether it still does.
+template <class Ring, class Handle>
 class SlotToFill {
  public:
   using Payload = typename Ring::Payload;
@@ -26,14 +26,17 @@ class SlotToFill {
   }
 
   WARPLOOM_FN int k() const noexcept { return k_; }  ///< the first K block of the slot
-  WARPLOOM_FN uint32_t stage() const noexcept { return stage_; }
+  WARPLOOM_FN uint32_t stage() const noexcept {
+    static_cast<const Handle*>(this)->claim();
+    return stage_;
+  }
   /// Where the operands' bytes complete.
-  WARPLOOM_FN MbarPtr barrier() const noexcept { return ring_->pipeline.producer_mbar(stage_); }
+  WARPLOOM_FN MbarPtr barrier() const noexcept { return ring_->pipeline.producer_mbar(stage()); }
   /// The slot was armed on entry, for what its payload brings; the loom reports any other number.
   WARPLOOM_FN void expect_bytes(uint32_t bytes) const noexcept {
     arch::claim_argument<typename Ring::Protocol>("bytes", bytes, Ring::Protocol::bytes);
   }
-  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage_, k); }
+  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage(), k); }
 
   /// Brings the K blocks of the slot: the payload's tiles from the rows named.
   template <class... Rows>
@@ -56,20 +59,23 @@ class SlotToFill {
   uint32_t stage_;
 };
 
-/// What a multiplying role sees of a slot it holds.
-template <class Ring>
+/// What a multiplying role sees of a slot it holds. `Handle` says whether it still does.
+template <class Ring, class Handle>
 class FilledSlot {
  public:
   using Payload = typename Ring::Payload;
 
   WARPLOOM_FN FilledSlot(Ring& ring, uint32_t stage) noexcept : ring_(&ring), stage_(stage) {}
-  WARPLOOM_FN auto a(int k = 0) const noexcept { return ring_->a(stage_, k); }
-  WARPLOOM_FN auto b(int k = 0) const noexcept { return ring_->b(stage_, k); }
-  WARPLOOM_FN auto sfa(int k = 0) const noexcept { return ring_->sfa(stage_, k); }
-  WARPLOOM_FN auto sfb(int k = 0) const noexcept { return ring_->sfb(stage_, k); }
-  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage_, k); }
-  WARPLOOM_FN uint32_t stage() const noexcept { return stage_; }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->pipeline.consumer_mbar(stage_); }  ///< the empty barrier
+  WARPLOOM_FN auto a(int k = 0) const noexcept { return ring_->a(stage(), k); }
+  WARPLOOM_FN auto b(int k = 0) const noexcept { return ring_->b(stage(), k); }
+  WARPLOOM_FN auto sfa(int k = 0) const noexcept { return ring_->sfa(stage(), k); }
+  WARPLOOM_FN auto sfb(int k = 0) const noexcept { return ring_->sfb(stage(), k); }
+  WARPLOOM_FN typename Payload::Slot& payload(int k = 0) const noexcept { return ring_->slot(stage(), k); }
+  WARPLOOM_FN uint32_t stage() const noexcept {
+    static_cast<const Handle*>(this)->claim();
+    return stage_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->pipeline.consumer_mbar(stage()); }  ///< the empty barrier
 
  protected:
   Ring* ring_;
@@ -79,36 +85,51 @@ class FilledSlot {
 
 /// A free slot for one scope, armed: its operands on the leader, what is local here. Leaving steps.
 template <class Ring>
-class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring> {
+class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring, ProducerTiles<Ring>> {
+  using Slot = detail::SlotToFill<Ring, ProducerTiles>;
+  friend Slot;
+
  public:
-  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready = false) noexcept
-      : detail::SlotToFill<Ring>(ring, k, ready) {}
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready = false) noexcept : Slot(ring, k, ready) {}
   WARPLOOM_FN ~ProducerTiles() noexcept { this->ring_->pipeline.producer_step(); }
   ProducerTiles(const ProducerTiles&) = delete;
   ProducerTiles& operator=(const ProducerTiles&) = delete;
+
+ private:
+  WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
 };
 
 /// A free slot, armed, that must be released; release() steps.
 template <class Ring>
-class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring>, MustRelease<typename Ring::Protocol> {
+class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputProducerStage<Ring>>,
+                                         MustRelease<typename Ring::Protocol> {
+  using Slot = detail::SlotToFill<Ring, InputProducerStage>;
+  friend Slot;
+
  public:
-  WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : detail::SlotToFill<Ring>(&ring, k, false) {}
+  WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : Slot(&ring, k, false) {}
   InputProducerStage(InputProducerStage&&) noexcept = default;
-  ~InputProducerStage() noexcept = default;
+  WARPLOOM_FN ~InputProducerStage() noexcept {}
 
   WARPLOOM_FN void release() noexcept {
     this->settle();
     this->ring_->pipeline.producer_step();
   }
+
+ private:
+  WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
 };
 
 /// A filled slot for one scope. Leaving frees it as the ring's policy for this role says: on Blackwell by a commit, so
 /// that it is free once the tensor core has read it.
 template <class Ring, class Role>
-class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring> {
+class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring, ConsumerTiles<Ring, Role>> {
+  using Slot = detail::FilledSlot<Ring, ConsumerTiles>;
+  friend Slot;
+
  public:
   WARPLOOM_FN explicit ConsumerTiles(Ring& ring, bool ready = false) noexcept
-      : detail::FilledSlot<Ring>(ring, ring.pipeline.consumer_stage()) {
+      : Slot(ring, ring.pipeline.consumer_stage()) {
     ring.pipeline.wait_producer_if_needed(ready);
     Ring::Freed::template after_wait<Role>();
   }
@@ -118,25 +139,34 @@ class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring> {
   }
   ConsumerTiles(const ConsumerTiles&) = delete;
   ConsumerTiles& operator=(const ConsumerTiles&) = delete;
+
+ private:
+  WARPLOOM_FN void claim() const noexcept {}
 };
 
 /// A filled slot that must be released: release() frees it and steps.
 template <class Ring, class Role>
-class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring>, MustRelease<typename Ring::Protocol> {
+class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring, InputConsumerStage<Ring, Role>>,
+                                         MustRelease<typename Ring::Protocol> {
+  using Slot = detail::FilledSlot<Ring, InputConsumerStage>;
+  friend Slot;
+
  public:
-  WARPLOOM_FN explicit InputConsumerStage(Ring& ring) noexcept
-      : detail::FilledSlot<Ring>(ring, ring.pipeline.consumer_stage()) {
+  WARPLOOM_FN explicit InputConsumerStage(Ring& ring) noexcept : Slot(ring, ring.pipeline.consumer_stage()) {
     ring.pipeline.wait_producer();
     Ring::Freed::template after_wait<Role>();
   }
   InputConsumerStage(InputConsumerStage&&) noexcept = default;
-  ~InputConsumerStage() noexcept = default;
+  WARPLOOM_FN ~InputConsumerStage() noexcept {}
 
   WARPLOOM_FN void release() noexcept {
     this->settle();
     this->ring_->pipeline.template signal_free<Role>();
     this->ring_->pipeline.consumer_step();
   }
+
+ private:
+  WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
 };
 
 /// The load role's end of the ring.

@@ -190,7 +190,7 @@ class [[nodiscard]] MmaStage : MustRelease<typename OutputTilePipeline<opc>::Pro
   WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_mma()) {}
   MmaStage(MmaStage&&) noexcept = default;
-  ~MmaStage() noexcept = default;
+  WARPLOOM_FN ~MmaStage() noexcept {}
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
@@ -219,7 +219,7 @@ class [[nodiscard]] EpilogueStage : MustRelease<typename OutputTilePipeline<opc>
   WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
   EpilogueStage(EpilogueStage&&) noexcept = default;
-  ~EpilogueStage() noexcept = default;
+  WARPLOOM_FN ~EpilogueStage() noexcept {}
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }

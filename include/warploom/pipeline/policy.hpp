@@ -46,6 +46,8 @@ struct remote_expect {
 
   template <class Cluster>
   static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
+    // Once armed, the slot may go all the way round: no lane may still be at its wait for it.
+    arch::syncwarp();
     const uint32_t lane = arch::lane_index();
     if (lane < Cluster::size) arch::mbarrier_arrive_expect_tx(arch::map_to_rank(barrier, lane), bytes);
   }

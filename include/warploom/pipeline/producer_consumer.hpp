@@ -199,7 +199,7 @@ class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
     ring.arm();
   }
   ProducerStage(ProducerStage&&) noexcept = default;
-  ~ProducerStage() noexcept = default;
+  WARPLOOM_FN ~ProducerStage() noexcept {}
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();
@@ -246,7 +246,7 @@ class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
     Ring::Freed::template after_wait<Role>();
   }
   ConsumerStage(ConsumerStage&&) noexcept = default;
-  ~ConsumerStage() noexcept = default;
+  WARPLOOM_FN ~ConsumerStage() noexcept {}
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();
@@ -265,8 +265,9 @@ class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
     slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
   }
   WARPLOOM_FN void release() noexcept {
-    free();
-    release_without_signal();
+    Base::settle();
+    slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+    ring_->consumer_step();
   }
   WARPLOOM_FN void release_without_signal() noexcept {
     Base::settle();
@@ -317,6 +318,8 @@ class [[nodiscard]] ExplicitConsumeContext {
 /// may be held at a time.
 template <class Ring, class Role>
 class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
+  static_assert(!std::is_void_v<Role>,
+                "warploom: several roles free this ring; say which one consumes: acquire_late<Role>()");
   using Base = MustRelease<typename Ring::Protocol>;
 
  public:
@@ -326,7 +329,7 @@ class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
     ring.consumer_step();
   }
   LateStage(LateStage&&) noexcept = default;
-  ~LateStage() noexcept = default;
+  WARPLOOM_FN ~LateStage() noexcept {}
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();

@@ -165,12 +165,24 @@ class [[nodiscard]] MmaWarp : public detail::MmaSide<opc, mma_threads, epilogue_
                       typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {}
   MmaWarp(MmaWarp&&) noexcept = default;
-  ~MmaWarp() noexcept = default;
+  WARPLOOM_FN ~MmaWarp() noexcept {}
 
   static WARPLOOM_FN MmaWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
                                     SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
                                     uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
     return MmaWarp(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
+  }
+  WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept {
+    claim_held();
+    return Base::per_k_stage();
+  }
+  WARPLOOM_FN auto per_k_stages(int k_blocks, int first = 0) noexcept {
+    claim_held();
+    return Base::per_k_stages(k_blocks, first);
+  }
+  WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept {
+    claim_held();
+    return Base::acquire_k_stage_linear();
   }
   WARPLOOM_FN void release() noexcept {
     settle();
@@ -221,12 +233,26 @@ class [[nodiscard]] EpilogueWarp : public detail::EpilogueSide<opc, mma_threads,
                            typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {}
   EpilogueWarp(EpilogueWarp&&) noexcept = default;
-  ~EpilogueWarp() noexcept = default;
+  WARPLOOM_FN ~EpilogueWarp() noexcept {}
 
   static WARPLOOM_FN EpilogueWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
                                          SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
                                          uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
     return EpilogueWarp(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
+  }
+  template <class Input>
+  WARPLOOM_FN auto per_k_stage(Input& input) noexcept {
+    claim_held();
+    return Base::per_k_stage(input);
+  }
+  template <class Input>
+  WARPLOOM_FN auto per_k_stages(Input& input, int k_blocks, int first = 0) noexcept {
+    claim_held();
+    return Base::per_k_stages(input, k_blocks, first);
+  }
+  WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept {
+    claim_held();
+    return Base::acquire_k_stage_linear();
   }
   WARPLOOM_FN void release() noexcept {
     settle();
