@@ -67,7 +67,7 @@ class InputTilePipeline {
   }
 
   // ---- load
-  WARPLOOM_FN StageRange<ProducerTiles<InputTilePipeline>, InputTilePipeline*> produce(int k_blocks) noexcept {
+  WARPLOOM_FN StageRange<ProducerTiles<InputTilePipeline>, InputTilePipeline*> produce(KBlocks k_blocks) noexcept {
     return {this, k_blocks};
   }
   WARPLOOM_FN void drain() noexcept { pipeline.drain(); }

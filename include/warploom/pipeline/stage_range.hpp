@@ -2,38 +2,39 @@
 // guaranteed elision makes the loop variable the stage itself.
 #pragma once
 
-#include "warploom/arch/config.hpp"
+#include "warploom/pipeline/k_blocks.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Stage is constructed from (owner, k) for k = 0 .. count - 1.
+/// Stage is constructed from (owner, k) for each K block k of the range; `n` stages are blocks 0 .. n - 1.
 template <class Stage, class Owner>
 class [[nodiscard]] StageRange {
  public:
-  WARPLOOM_FN StageRange(Owner owner, int count) noexcept : owner_(owner), count_(count) {}
+  WARPLOOM_FN StageRange(Owner owner, KBlocks blocks) noexcept : owner_(owner), blocks_(blocks) {}
 
   struct End {};
   class Iterator {
    public:
-    WARPLOOM_FN Iterator(const Owner& owner, int count) noexcept : owner_(owner), count_(count) {}
+    WARPLOOM_FN Iterator(const Owner& owner, KBlocks blocks) noexcept
+        : owner_(owner), k_(blocks.begin), end_(blocks.begin + blocks.count) {}
     WARPLOOM_FN Stage operator*() const noexcept { return Stage(owner_, k_); }
     WARPLOOM_FN Iterator& operator++() noexcept {
       ++k_;
       return *this;
     }
-    WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < count_; }
+    WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < end_; }
 
    private:
     Owner owner_;
-    int k_ = 0;
-    int count_;
+    int k_;
+    int end_;
   };
-  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, count_}; }
+  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, blocks_}; }
   WARPLOOM_FN End end() const noexcept { return {}; }
 
  private:
   Owner owner_;
-  int count_;
+  KBlocks blocks_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

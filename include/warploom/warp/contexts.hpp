@@ -61,7 +61,7 @@ class [[nodiscard]] MmaWarpContext {
 
   /// A free accumulator for one K block; leaving it commits.
   WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept { return MmaKStage<opc>(&output_pipeline); }
-  WARPLOOM_FN StageRange<MmaKStage<opc>, Pipeline*> per_k_stages(int k_blocks) noexcept {
+  WARPLOOM_FN StageRange<MmaKStage<opc>, Pipeline*> per_k_stages(KBlocks k_blocks) noexcept {
     return {&output_pipeline, k_blocks};
   }
 
@@ -106,7 +106,7 @@ class [[nodiscard]] EpilogueWarpContext {
   }
   template <class Input>
   WARPLOOM_FN StageRange<KContext<Input>, typename KContext<Input>::Rings> per_k_stages(Input& input,
-                                                                                        int k_blocks) noexcept {
+                                                                                        KBlocks k_blocks) noexcept {
     return {{&output_pipeline, &input}, k_blocks};
   }
 
