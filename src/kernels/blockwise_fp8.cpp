@@ -25,11 +25,12 @@ struct Row {
   loom::Entry entry;
 };
 
-template <int cta_group, int cluster_m, int cluster_n>
+template <int cta_group, int cluster_m, int cluster_n, template <class> class Tiles>
 constexpr Row row(const char* key) {
-  using Kernel = BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>;
+  using Kernel = BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>, Tiles>;
   using Payload = typename Kernel::Payload;
-  return {{key, cta_group, cluster_m, cluster_n, Kernel::stages, sizeof(typename Kernel::Storage)},
+  return {{key, cta_group, cluster_m, cluster_n, Kernel::stages, sizeof(typename Kernel::Storage),
+           Kernel::Schedule::uses_launch_control},
           {Payload::a_slice_rows, Payload::b_slice_rows, Kernel::tile_m, Kernel::strip_columns},
           Skeleton<Kernel>::threads,
           Kernel::tile_m,
@@ -37,13 +38,15 @@ constexpr Row row(const char* key) {
           &entry<Kernel>};
 }
 
-#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n) row<cta_group, cluster_m, cluster_n>(key),
+#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n, tiles) \
+  row<cta_group, cluster_m, cluster_n, tiles>(key),
 constexpr Row rows[] = {
 #include "warploom/kernels/kernels.def"
 };
 #undef WARPLOOM_BLOCKWISE_FP8
 
-#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n) row<cta_group, cluster_m, cluster_n>(key).config,
+#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n, tiles) \
+  row<cta_group, cluster_m, cluster_n, tiles>(key).config,
 constexpr BlockwiseFP8Config configs[] = {
 #include "warploom/kernels/kernels.def"
 };
@@ -84,7 +87,9 @@ Result<loom::Outcome> run_on_loom(const BlockwiseFP8Problem& problem, std::strin
     return Error{fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs", target.sms, size)};
   const int cluster_tiles =
       ceil_div(ceil_div(problem.m, row->tile_m), cluster_m) * ceil_div(ceil_div(problem.n, row->tile_n), cluster_n);
-  const int clusters = std::min(cluster_tiles, target.sms / size);
+  // With launch control every cluster tile has a cluster of its own, and the chip decides how many of them run.
+  const bool launch_control = row->config.launch_control;
+  const int clusters = launch_control ? cluster_tiles : std::min(cluster_tiles, target.sms / size);
 
   const auto k_blocks = static_cast<size_t>(ceil_div(problem.k, 128));
   auto span = [](int rows_, int64_t stride, size_t bytes) {
@@ -104,8 +109,11 @@ Result<loom::Outcome> run_on_loom(const BlockwiseFP8Problem& problem, std::strin
       .grid = {static_cast<uint32_t>(cluster_m * clusters), static_cast<uint32_t>(cluster_n), 1},
       .cluster = {static_cast<uint32_t>(cluster_m), static_cast<uint32_t>(cluster_n), 1},
       .threads = row->threads,
-      .shared_bytes = row->config.shared_bytes};
-  return loom::launch(config, row->entry, &*params, tensors, target.options);
+      .shared_bytes = row->config.shared_bytes,
+      .launch_control = launch_control};
+  loom::Options options = target.options;
+  options.processors = static_cast<uint32_t>(target.sms / size);
+  return loom::launch(config, row->entry, &*params, tensors, options);
 }
 
 }  // namespace warploom

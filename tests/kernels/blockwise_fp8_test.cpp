@@ -233,7 +233,7 @@ TEST(BlockwiseFP8, SaysWhyNot) {
   EXPECT_EQ(with([](auto& p) { p.c = {p.d.data, p.d.stride + 8}; }), "C may be D only with the same row stride");
   EXPECT_EQ(refusal(good, "3sm"),
             "there is no configuration '3sm'; blockwise-fp8 has 1sm-1x1, 1sm-2x1, 1sm-2x2, "
-            "2sm-2x1, 2sm-2x2, 2sm-4x1");
+            "2sm-2x1, 2sm-2x2, 2sm-4x1, 1sm-1x1-clc, 2sm-2x1-clc, 2sm-2x2-clc");
   EXPECT_TRUE(std::all_of(data.d.begin(), data.d.end(), [](bf16 value) { return value.bits == 0x7fff; }));
 }
 

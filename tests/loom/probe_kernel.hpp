@@ -58,6 +58,7 @@ struct Launch {
   uint32_t threads = 32;
   size_t shared_bytes = 8192;
   std::vector<TensorRef> tensors{};
+  bool launch_control = false;
   const char* file = __builtin_FILE();  ///< of the test
 };
 
@@ -66,7 +67,8 @@ inline LaunchConfig config_of(const Launch& launch) {
           .grid = launch.grid,
           .cluster = launch.cluster,
           .threads = launch.threads,
-          .shared_bytes = launch.shared_bytes};
+          .shared_bytes = launch.shared_bytes,
+          .launch_control = launch.launch_control};
 }
 
 /// The kernel is inlined here, and the empty statement keeps its last operation from being a tail call: either would

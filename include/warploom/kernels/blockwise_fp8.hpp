@@ -10,14 +10,22 @@
 #include "warploom/kernels/blockwise_fp8_params.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/pipeline/load_order.hpp"
+#include "warploom/schedule/clc.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/skeleton.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-template <class Cluster_>
+/// How tiles come to the clusters: a fixed share for each (schedule/static_persistent.hpp), or by launch control.
+template <class Cluster>
+using PersistentTiles = StaticPersistent<Cluster>;
+template <class Cluster>
+using LaunchControlTiles = ClcScheduler<Cluster>;
+
+template <class Cluster_, template <class> class Tiles = PersistentTiles>
 struct BlockwiseFP8 {
   using Cluster = Cluster_;
+  using Schedule = Tiles<Cluster>;
   using Params = BlockwiseFP8Params;
   static constexpr int tile_m = 128, tile_n = 128, scale_block = 128, strip_columns = 64;
   static constexpr OutputPipelineConfig opc{
@@ -37,6 +45,7 @@ struct BlockwiseFP8 {
     LoadOrder<>::Storage order;
     typename Writer::Storage writer;
     OutputStorage<opc> output;
+    typename Schedule::Storage schedule;
   };
   /// As many slots as shared memory holds.
   static constexpr int stages = [] {
@@ -50,6 +59,7 @@ struct BlockwiseFP8 {
     Input::init_barriers(storage.input);
     Residual::init_barriers(storage.residual);
     LoadOrder<>::init_barriers(storage.order);
+    Schedule::init_barriers(storage.schedule);
   }
 
   // ---- the roles
@@ -99,6 +109,7 @@ struct BlockwiseFP8 {
 
   WARPLOOM_FN BlockwiseFP8(const Params& p, Storage& storage) noexcept
       : params(p),
+        schedule(storage.schedule, ceil_div(p.m, tile_m), ceil_div(p.n, tile_n), k_blocks(), p.raster),
         input(storage.input),
         residual(storage.residual),
         order(storage.order),
@@ -108,8 +119,9 @@ struct BlockwiseFP8 {
         a_scales{&p.a_scales, tile_m},
         c{&p.c, tile_m} {}
 
-  WARPLOOM_FN StaticPersistent<Cluster> tiles() const noexcept {
-    return {ceil_div(params.m, tile_m), ceil_div(params.n, tile_n), k_blocks()};
+  template <class Role = void>
+  WARPLOOM_FN decltype(auto) tiles() const noexcept {
+    return schedule.template tiles<Role>();
   }
   WARPLOOM_FN int k_blocks() const noexcept { return ceil_div(params.k, scale_block); }
   /// A border cluster may hold tiles beyond the last column; their product is dropped, any scale will do.
@@ -119,6 +131,7 @@ struct BlockwiseFP8 {
   }
 
   const Params& params;
+  Schedule schedule;
   Input input;
   Residual residual;
   LoadOrder<> order;

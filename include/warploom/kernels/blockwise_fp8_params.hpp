@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "warploom/schedule/raster.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/tensor_map.hpp"
 
@@ -15,6 +16,7 @@ struct BlockwiseFP8Params {
   int64_t d_stride;
   int m, n, k;
   float alpha, beta;
+  Raster raster;
 };
 
 }  // namespace warploom

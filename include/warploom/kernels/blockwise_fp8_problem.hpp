@@ -45,6 +45,7 @@ struct BlockwiseFP8Config {
   int cluster_m, cluster_n;
   int stages;
   size_t shared_bytes;
+  bool launch_control;  ///< tiles are handed out as SMs become free, instead of in fixed shares
 };
 std::span<const BlockwiseFP8Config> blockwise_fp8_configs();
 /// The configuration of that name, or a sentence that lists those there are.
@@ -52,7 +53,7 @@ Result<BlockwiseFP8Config> find_blockwise_fp8_config(std::string_view key);
 
 struct LoomTarget {
   loom::Options options;
-  int sms = 148;  ///< SMs of the chip pretended: a grid never has more CTAs, so fewer means more tiles per CTA
+  int sms = 148;  ///< SMs of the chip pretended: no more CTAs run at a time, so fewer means more tiles per CTA
 };
 
 Result<loom::Outcome> run_on_loom(const BlockwiseFP8Problem& problem, std::string_view config,

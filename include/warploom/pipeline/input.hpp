@@ -86,10 +86,9 @@ class InputTilePipeline {
   }
 
   // ---- load
-  /// The slots for `k_blocks` K blocks from `first` on, one after the other.
-  WARPLOOM_FN StageRange<ProducerTiles<InputTilePipeline>, InputTilePipeline*> produce(int k_blocks,
-                                                                                       int first = 0) noexcept {
-    return {this, slots_of(k_blocks), first, k_group};
+  /// The slots for these K blocks, one after the other.
+  WARPLOOM_FN StageRange<ProducerTiles<InputTilePipeline>, InputTilePipeline*> produce(KBlocks k_blocks) noexcept {
+    return {this, k_blocks, k_group};
   }
   WARPLOOM_FN InputProducerStage<InputTilePipeline> acquire_producer(int k = 0) noexcept {
     return InputProducerStage<InputTilePipeline>(*this, k);

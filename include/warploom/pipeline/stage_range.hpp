@@ -2,43 +2,42 @@
 // guaranteed elision makes the loop variable the stage itself.
 #pragma once
 
-#include "warploom/arch/config.hpp"
+#include "warploom/pipeline/k_blocks.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Stage is constructed from (owner, k) for `count` values of k: first, first + step, ...
+/// Stage is constructed from (owner, k) for the K blocks of the range, `step` of them at a time; `n` stages are blocks
+/// 0 .. n - 1.
 template <class Stage, class Owner>
 class [[nodiscard]] StageRange {
  public:
-  WARPLOOM_FN StageRange(Owner owner, int count, int first = 0, int step = 1) noexcept
-      : owner_(owner), count_(count), first_(first), step_(step) {}
+  WARPLOOM_FN StageRange(Owner owner, KBlocks blocks, int step = 1) noexcept
+      : owner_(owner), blocks_(blocks), step_(step) {}
 
   struct End {};
   class Iterator {
    public:
-    WARPLOOM_FN Iterator(const Owner& owner, int count, int k, int step) noexcept
-        : owner_(owner), left_(count), k_(k), step_(step) {}
+    WARPLOOM_FN Iterator(const Owner& owner, KBlocks blocks, int step) noexcept
+        : owner_(owner), k_(blocks.begin), end_(blocks.begin + blocks.count), step_(step) {}
     WARPLOOM_FN Stage operator*() const noexcept { return Stage(owner_, k_); }
     WARPLOOM_FN Iterator& operator++() noexcept {
-      --left_;
       k_ += step_;
       return *this;
     }
-    WARPLOOM_FN bool operator!=(End) const noexcept { return left_ > 0; }
+    WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < end_; }
 
    private:
     Owner owner_;
-    int left_;
     int k_;
+    int end_;
     int step_;
   };
-  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, count_, first_, step_}; }
+  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, blocks_, step_}; }
   WARPLOOM_FN End end() const noexcept { return {}; }
 
  private:
   Owner owner_;
-  int count_;
-  int first_;
+  KBlocks blocks_;
   int step_;
 };
 

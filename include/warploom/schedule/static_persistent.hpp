@@ -1,34 +1,28 @@
 // Static persistent scheduling: each cluster takes every P-th cluster tile, P being the number of clusters launched.
-// Tiles run along M first.
+// Tiles run along M first unless the raster says otherwise.
+//
+//   for (Tile tile : StaticPersistent<Cluster>(m_tiles, n_tiles, k_blocks)) kernel.load(tile);
 #pragma once
 
-#include "warploom/arch/identity.hpp"
-#include "warploom/pipeline/topology.hpp"
-
-namespace warploom {
-
-WARPLOOM_CONST_FN int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-}  // namespace warploom
+#include "warploom/schedule/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
-
-/// One output tile of this CTA: which rows and columns, in units of tiles, and how many K blocks.
-struct Tile {
-  int m = 0;
-  int n = 0;
-  int k_count = 0;
-  WARPLOOM_CONST_FN int k_blocks() const { return k_count; }
-};
 
 template <class Cluster>
 class StaticPersistent {
  public:
+  /// A kernel launches this many clusters at most, however many tiles there are.
+  static constexpr bool uses_launch_control = false;
+
+  /// Nothing is shared: every thread knows its tiles.
+  struct Storage {};
+  static WARPLOOM_FN void init_barriers(Storage&) noexcept {}
+
   /// Extents in tiles. Border clusters may hold tiles that lie outside; they run all the same, and TMA clips them.
-  WARPLOOM_FN StaticPersistent(int m_tiles, int n_tiles, int k_blocks) noexcept
-      : m_clusters_(ceil_div(m_tiles, Cluster::m)),
-        total_(m_clusters_ * ceil_div(n_tiles, Cluster::n)),
-        k_blocks_(k_blocks) {}
+  WARPLOOM_FN StaticPersistent(int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
+      : tiles_{ceil_div(m_tiles, Cluster::m), ceil_div(n_tiles, Cluster::n), raster}, k_blocks_(k_blocks) {}
+  WARPLOOM_FN StaticPersistent(Storage&, int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
+      : StaticPersistent(m_tiles, n_tiles, k_blocks, raster) {}
 
   struct End {
     int total;
@@ -40,10 +34,7 @@ class StaticPersistent {
           index_(static_cast<int>(arch::cluster_index().x)),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
     WARPLOOM_FN Tile operator*() const noexcept {
-      const uint32_t rank = arch::cluster_rank();
-      return {index_ % schedule_.m_clusters_ * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
-              index_ / schedule_.m_clusters_ * Cluster::n + static_cast<int>(Cluster::rank_n(rank)),
-              schedule_.k_blocks_};
+      return tile_of_cta<Cluster>(schedule_.tiles_, index_, schedule_.k_blocks_);
     }
     WARPLOOM_FN Iterator& operator++() noexcept {
       index_ += stride_;
@@ -57,11 +48,16 @@ class StaticPersistent {
     int stride_;
   };
   WARPLOOM_FN Iterator begin() const noexcept { return Iterator(*this); }
-  WARPLOOM_FN End end() const noexcept { return {total_}; }
+  WARPLOOM_FN End end() const noexcept { return {tiles_.count()}; }
+
+  /// The tiles as a role sees them: all roles see the same.
+  template <class Role>
+  WARPLOOM_FN const StaticPersistent& tiles() const noexcept {
+    return *this;
+  }
 
  private:
-  int m_clusters_;
-  int total_;
+  ClusterTiles tiles_;
   int k_blocks_;
 };
 

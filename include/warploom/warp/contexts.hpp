@@ -61,8 +61,8 @@ struct MmaSide : WarpSide<opc, mma_threads, epilogue_threads> {
 
   /// A free accumulator for one K block; leaving it commits.
   WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept { return MmaKStage<opc>(&this->output_pipeline); }
-  WARPLOOM_FN StageRange<MmaKStage<opc>, Pipeline*> per_k_stages(int k_blocks, int first = 0) noexcept {
-    return {&this->output_pipeline, k_blocks, first};
+  WARPLOOM_FN StageRange<MmaKStage<opc>, Pipeline*> per_k_stages(KBlocks k_blocks) noexcept {
+    return {&this->output_pipeline, k_blocks};
   }
   /// The same as a handle that must be released.
   WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept { return this->output_pipeline.acquire_mma_linear(); }
@@ -102,9 +102,9 @@ struct EpilogueSide : WarpSide<opc, mma_threads, epilogue_threads> {
     return KContext<Input>(this->output_pipeline, input);
   }
   template <class Input>
-  WARPLOOM_FN StageRange<KContext<Input>, typename KContext<Input>::Rings> per_k_stages(Input& input, int k_blocks,
-                                                                                        int first = 0) noexcept {
-    return {{&this->output_pipeline, &input}, k_blocks, first};
+  WARPLOOM_FN StageRange<KContext<Input>, typename KContext<Input>::Rings> per_k_stages(Input& input,
+                                                                                        KBlocks k_blocks) noexcept {
+    return {{&this->output_pipeline, &input}, k_blocks};
   }
   /// A finished K block as a handle that must be released; the input ring is the caller's.
   WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept {
@@ -176,9 +176,9 @@ class [[nodiscard]] MmaWarp : public detail::MmaSide<opc, mma_threads, epilogue_
     claim_held();
     return Base::per_k_stage();
   }
-  WARPLOOM_FN auto per_k_stages(int k_blocks, int first = 0) noexcept {
+  WARPLOOM_FN auto per_k_stages(KBlocks k_blocks) noexcept {
     claim_held();
-    return Base::per_k_stages(k_blocks, first);
+    return Base::per_k_stages(k_blocks);
   }
   WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept {
     claim_held();
@@ -246,9 +246,9 @@ class [[nodiscard]] EpilogueWarp : public detail::EpilogueSide<opc, mma_threads,
     return Base::per_k_stage(input);
   }
   template <class Input>
-  WARPLOOM_FN auto per_k_stages(Input& input, int k_blocks, int first = 0) noexcept {
+  WARPLOOM_FN auto per_k_stages(Input& input, KBlocks k_blocks) noexcept {
     claim_held();
-    return Base::per_k_stages(input, k_blocks, first);
+    return Base::per_k_stages(input, k_blocks);
   }
   WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept {
     claim_held();

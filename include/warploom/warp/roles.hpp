@@ -25,6 +25,10 @@ struct Mma : WarpRole<5, 1> {
 struct EpilogueLoad : WarpRole<6, 1> {
   static constexpr char name[] = "epilogue-load";
 };
+/// Asks for the next tile where the scheduler is dynamic (schedule/clc.hpp).
+struct Scheduler : WarpRole<7, 1> {
+  static constexpr char name[] = "scheduler";
+};
 
 /// Threads of a CTA with these roles.
 template <class... Roles>

@@ -3,7 +3,7 @@
 // in a body is safe.
 //
 // Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader,
-// epilogue on every thread of its warps.
+// epilogue on every thread of its warps. A kernel whose schedule has a scheduler warp (schedule/clc.hpp) gets one.
 #pragma once
 
 #include "warploom/arch/cluster.hpp"
@@ -28,7 +28,9 @@ class Skeleton {
   using Cluster = typename Kernel::Cluster;
   using MmaContext = MmaWarpContext<Kernel::opc>;
   using EpilogueContext = EpilogueWarpContext<Kernel::opc>;
-  static constexpr int threads = threads_of<Epilogue, Load, Mma, EpilogueLoad>;
+  static constexpr bool has_scheduler = requires(Kernel& kernel) { kernel.schedule.run(); };
+  static constexpr int threads =
+      threads_of<Epilogue, Load, Mma, EpilogueLoad> + (has_scheduler ? Scheduler::threads : 0);
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
@@ -54,6 +56,8 @@ class Skeleton {
       mma(kernel, storage);
     } else if (warp == EpilogueLoad::first_warp) {
       epilogue_load(kernel);
+    } else if (warp == Scheduler::first_warp) {
+      scheduler(kernel);
     }
     arch::syncwarp();
     arch::grid_launch_dependents();
@@ -73,10 +77,26 @@ class Skeleton {
       arch::syncthreads();
   }
 
+  /// A dynamic schedule must know who asks; a static one gives everybody the same tiles.
+  template <class Role>
+  static WARPLOOM_FN decltype(auto) tiles(Kernel& kernel) noexcept {
+    if constexpr (requires { kernel.template tiles<Role>(); })
+      return kernel.template tiles<Role>();
+    else
+      return kernel.tiles();
+  }
+
+  static WARPLOOM_FN void scheduler(Kernel& kernel) noexcept {
+    if constexpr (has_scheduler) {
+      arch::name_role<Scheduler>();
+      kernel.schedule.run();
+    }
+  }
+
   static WARPLOOM_FN void load(Kernel& kernel) noexcept {
     arch::name_role<Load>();
     if (!arch::elect_one()) return;
-    for (Tile tile : kernel.tiles()) kernel.load(tile);
+    for (Tile tile : tiles<Load>(kernel)) kernel.load(tile);
     kernel.input.drain();
   }
 
@@ -85,13 +105,13 @@ class Skeleton {
     auto context =
         MmaContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
     if (arch::elect_one() && Cluster::leads(arch::cluster_rank()))
-      for (Tile tile : kernel.tiles()) kernel.mma(context, tile);
+      for (Tile tile : tiles<Mma>(kernel)) kernel.mma(context, tile);
   }
 
   static WARPLOOM_FN void epilogue_load(Kernel& kernel) noexcept {
     arch::name_role<EpilogueLoad>();
     if (!arch::elect_one()) return;
-    for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+    for (Tile tile : tiles<EpilogueLoad>(kernel)) kernel.epilogue_load(tile);
   }
 
   static WARPLOOM_FN void epilogue(Kernel& kernel, Storage& storage) noexcept {
@@ -99,7 +119,7 @@ class Skeleton {
     EpilogueContext::Sync::wait();
     auto context =
         EpilogueContext::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
-    for (Tile tile : kernel.tiles()) kernel.epilogue(context, tile);
+    for (Tile tile : tiles<Epilogue>(kernel)) kernel.epilogue(context, tile);
     kernel.writer.finish();
   }
 };

@@ -3,14 +3,14 @@
 
 namespace warploom {
 
-template <int cta_group, int cluster_m, int cluster_n>
-__global__ void __launch_bounds__(Skeleton<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>>::threads, 1)
+template <class Kernel>
+__global__ void __launch_bounds__(Skeleton<Kernel>::threads, 1)
     blockwise_fp8_kernel(const __grid_constant__ BlockwiseFP8Params params) {
-  Skeleton<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>>>::run(params);
+  Skeleton<Kernel>::run(params);
 }
 
-#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n)              \
-  template __global__ void blockwise_fp8_kernel<cta_group, cluster_m, cluster_n>( \
+#define WARPLOOM_BLOCKWISE_FP8(key, cta_group, cluster_m, cluster_n, tiles)                                          \
+  template __global__ void blockwise_fp8_kernel<BlockwiseFP8<ClusterShape<cta_group, cluster_m, cluster_n>, tiles>>( \
       const __grid_constant__ BlockwiseFP8Params params);
 #include "warploom/kernels/kernels.def"
 #undef WARPLOOM_BLOCKWISE_FP8

@@ -1,0 +1,247 @@
+// Dynamic scheduling by cluster launch control (sm_100): one cluster is launched per cluster tile, and a cluster that
+// runs takes over the tiles of others that have not been launched yet, until there are none. SMs whose tiles cost more,
+// or which other work keeps busy, take fewer.
+//
+// A scheduler warp in CTA 0 of the cluster asks, one request at a time; the answers go round in a ring that every role
+// of every CTA reads. A role loops over its tiles as with a static schedule, once:
+//
+//   for (Tile tile : schedule.tiles<Load>()) kernel.load(tile);       // the first tile is the cluster's own
+//   schedule.run();                                                   // the scheduler warp
+//
+// Who takes tiles is listed in the type; the arrive counts follow. The first role of the list sets the pace: a request
+// is made when that role starts a tile, so that a cluster never holds more than one tile it has not begun to load.
+#pragma once
+
+#include <type_traits>
+
+#include "warploom/arch/annotate.hpp"
+#include "warploom/arch/clc.hpp"
+#include "warploom/arch/proxy.hpp"
+#include "warploom/arch/warp.hpp"
+#include "warploom/pipeline/storage.hpp"
+#include "warploom/pipeline/text.hpp"
+#include "warploom/schedule/tile.hpp"
+#include "warploom/warp/roles.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+// ---- Who takes tiles: which threads of a role, in which CTAs. One lane per warp says that an answer has been read.
+
+/// One lane of the role's only warp, in every CTA.
+template <class Role>
+struct elected_lane {
+  static_assert(Role::warps == 1, "warploom: one lane takes tiles for one warp; a role of several is whole_warps<...>");
+  using role = Role;
+  static constexpr bool whole_warp = false;
+  template <class Cluster>
+  static constexpr uint32_t arrivals = Cluster::size;
+};
+/// The same in the leaders of CTA pairs only.
+template <class Role>
+struct leader_lane : elected_lane<Role> {
+  template <class Cluster>
+  static constexpr uint32_t arrivals = Cluster::size / Cluster::cta_group;
+};
+/// Every lane of every warp of the role, in every CTA.
+template <class Role>
+struct whole_warps {
+  using role = Role;
+  static constexpr bool whole_warp = true;
+  template <class Cluster>
+  static constexpr uint32_t arrivals = Cluster::size * Role::warps;
+};
+
+namespace detail {
+template <class First, class... Rest>
+constexpr auto join_names() {
+  if constexpr (sizeof...(Rest) == 0)
+    return Text{First::role::name};
+  else
+    return Text{First::role::name} + Text{" and "} + join_names<Rest...>();
+}
+}  // namespace detail
+
+template <class First, class... Rest>
+struct taken_by {
+  static_assert(!First::whole_warp, "warploom: the role that is named first sets the pace, and does so with one lane");
+  using pace_setter = typename First::role;
+  static constexpr Text text = Text{"one lane per warp of "} + detail::join_names<First, Rest...>();
+  /// On CTA 0's barrier, per answer.
+  template <class Cluster>
+  static constexpr uint32_t arrivals = (First::template arrivals<Cluster> + ... + Rest::template arrivals<Cluster>);
+  template <class Role>
+  static constexpr bool names =
+      (std::is_same_v<typename First::role, Role> || ... || std::is_same_v<typename Rest::role, Role>);
+  template <class Role>
+  static constexpr bool whole_warp = ((First::whole_warp && std::is_same_v<typename First::role, Role>) || ... ||
+                                      (Rest::whole_warp && std::is_same_v<typename Rest::role, Role>));
+};
+
+/// As Skeleton runs its roles (warp/skeleton.hpp).
+using SkeletonRoles = taken_by<elected_lane<Load>, leader_lane<Mma>, elected_lane<EpilogueLoad>, whole_warps<Epilogue>>;
+
+template <class Cluster, int stages = 2, class Takers = SkeletonRoles>
+class ClcScheduler {
+ public:
+  static constexpr bool uses_launch_control = true;
+  static constexpr int num_stages = stages;
+  static constexpr uint32_t full_count = 1;  ///< the arming; the answer brings the bytes
+  static constexpr uint32_t empty_count = Takers::template arrivals<Cluster>;
+
+  struct Storage {
+    SMemArray<arch::ClcResponse, stages> answers;
+    SMemArray<SharedMemBarrier, stages> full;
+    SMemArray<SharedMemBarrier, stages> empty;  ///< CTA 0's; nobody uses the others'
+    SMemArray<SharedMemBarrier, 1> started;     ///< CTA 0's: a phase per tile that the pace setter starts
+  };
+
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
+    for (int i = 0; i < stages; ++i) {
+      arch::mbarrier_init(arch::shared_address(storage.full[i]), full_count);
+      arch::mbarrier_init(arch::shared_address(storage.empty[i]), empty_count);
+    }
+    arch::mbarrier_init(arch::shared_address(storage.started.ptr()), 1);
+    // The scheduler waits for both ends of the ring: only the empty one makes it the producer.
+    arch::name_barriers<Full, Full>(storage.full.ptr(), stages, arch::RingSide::once);
+    arch::name_barriers<Empty, Takers>(storage.empty.ptr(), stages, arch::RingSide::empty);
+    arch::name_barriers<Started, Started>(storage.started.ptr(), 1, arch::RingSide::once);
+  }
+
+  /// Extents in tiles; the grid has one cluster per cluster tile, numbered along x.
+  WARPLOOM_FN ClcScheduler(Storage& storage, int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
+      : storage_(&storage),
+        tiles_{ceil_div(m_tiles, Cluster::m), ceil_div(n_tiles, Cluster::n), raster},
+        k_blocks_(k_blocks) {}
+
+  /// The tiles as a role sees them; one pass.
+  template <class Role>
+  class Tiles {
+    static_assert(Takers::template names<Role>,
+                  "warploom: this role is not among those that take tiles; name it in taken_by<...>");
+
+   public:
+    struct End {};
+    class Iterator {
+     public:
+      WARPLOOM_FN explicit Iterator(const ClcScheduler& schedule) noexcept
+          : schedule_(schedule), index_(static_cast<int>(arch::cluster_index().x)) {
+        schedule_.template start<Role>();
+      }
+      WARPLOOM_FN Tile operator*() const noexcept {
+        return tile_of_cta<Cluster>(schedule_.tiles_, index_, schedule_.k_blocks_);
+      }
+      WARPLOOM_FN Iterator& operator++() noexcept {
+        index_ = schedule_.template take<Role>(taken_++);
+        if (index_ != none) schedule_.template start<Role>();
+        return *this;
+      }
+      WARPLOOM_FN bool operator!=(End) const noexcept { return index_ != none; }
+
+     private:
+      const ClcScheduler& schedule_;
+      int index_;
+      uint32_t taken_ = 0;
+    };
+    WARPLOOM_FN explicit Tiles(const ClcScheduler& schedule) noexcept : schedule_(schedule) {}
+    WARPLOOM_FN Iterator begin() const noexcept { return Iterator(schedule_); }
+    WARPLOOM_FN End end() const noexcept { return {}; }
+
+   private:
+    const ClcScheduler& schedule_;
+  };
+  template <class Role>
+  WARPLOOM_FN Tiles<Role> tiles() const noexcept {
+    return Tiles<Role>(*this);
+  }
+
+  /// The scheduler warp. As many lanes work as the cluster has CTAs: each arms one of them.
+  WARPLOOM_FN void run() const noexcept {
+    constexpr uint32_t lanes = (1u << Cluster::size) - 1;
+    const uint32_t lane = arch::lane_index();
+    if (arch::cluster_rank() != 0 || lane >= Cluster::size) return;
+    uint32_t requests = 0;
+    for (int found = 0; found != none; ++requests) {
+      arch::mbarrier_wait(address(storage_->started.ptr()), requests + 1);
+      arch::mbarrier_wait(address(storage_->empty[slot(requests)]), lap(requests));
+      arch::mbarrier_arrive_expect_tx(in_cta(address(storage_->full[slot(requests)]), lane), sizeof(arch::ClcResponse));
+      // Every lane has read the answer before, and all go on together: one that fell behind would miss a phase.
+      arch::syncwarp(lanes);
+      if (lane == 0) request(slot(requests));
+      found = read(requests);
+    }
+    // Until every answer has been read by all: nobody signals this CTA after it has gone.
+    for (uint32_t i = 0; i < stages; ++i, ++requests)
+      arch::mbarrier_wait(address(storage_->empty[slot(requests)]), lap(requests));
+  }
+
+ private:
+  struct Full {
+    static constexpr char name[] = "tiles.full";
+    static constexpr Text text = Text{"the answer to try_cancel, armed by "} + Text{Scheduler::name};
+  };
+  struct Empty {
+    static constexpr char name[] = "tiles";
+  };
+  struct Started {
+    static constexpr char name[] = "tiles.started";
+    static constexpr Text text = Text{"one lane of "} + Text{Takers::pace_setter::name};
+  };
+  static constexpr int none = -1;
+
+  static WARPLOOM_FN int slot(uint32_t count) noexcept { return static_cast<int>(count % stages); }
+  static WARPLOOM_FN uint32_t lap(uint32_t count) noexcept { return count / stages; }
+  static WARPLOOM_FN arch::SharedAddress address(const SharedMemBarrier* barrier) noexcept {
+    return arch::shared_address(barrier);
+  }
+  static WARPLOOM_FN arch::SharedAddress in_cta(arch::SharedAddress local, uint32_t rank) noexcept {
+    if constexpr (Cluster::size == 1) return local;
+    return arch::map_to_rank(local, rank);
+  }
+
+  WARPLOOM_FN void request(int index) const noexcept {
+    const arch::SharedAddress answer = arch::shared_address(storage_->answers[index]);
+    if constexpr (Cluster::size == 1)
+      arch::clc_try_cancel(answer, address(storage_->full[index]));
+    else
+      arch::clc_try_cancel_multicast(answer, address(storage_->full[index]));
+  }
+
+  /// The pace setter begins a tile. One barrier is enough: it begins the next only after the answer to a request that
+  /// the scheduler made when it had seen this phase.
+  template <class Role>
+  WARPLOOM_FN void start() const noexcept {
+    if constexpr (std::is_same_v<Role, typename Takers::pace_setter>)
+      if (arch::cluster_rank() == 0) arch::mbarrier_arrive(address(storage_->started.ptr()));
+  }
+
+  /// The `count`-th answer: a cluster tile, or none.
+  WARPLOOM_FN int read(uint32_t count) const noexcept {
+    arch::mbarrier_wait(address(storage_->full[slot(count)]), lap(count) + 1);
+    const arch::ClcResponse answer = arch::load_shared(storage_->answers[slot(count)]);
+    // The next answer is written there through the async proxy.
+    arch::fence_proxy_async_shared();
+    if (!arch::clc_is_canceled(answer)) return none;
+    return static_cast<int>(arch::clc_first_cta(answer).x) / Cluster::m;
+  }
+
+  /// ... and says so to the scheduler. An arrival of CTA scope will do although CTA 0 may be another: it publishes no
+  /// writes, and what the scheduler then overwrites has been read into registers.
+  template <class Role>
+  WARPLOOM_FN int take(uint32_t count) const noexcept {
+    const int index = read(count);
+    const arch::SharedAddress freed = in_cta(address(storage_->empty[slot(count)]), 0);
+    if constexpr (Takers::template whole_warp<Role>) {
+      arch::syncwarp();
+      if (arch::lane_index() == 0) arch::mbarrier_arrive(freed);
+    } else {
+      arch::mbarrier_arrive(freed);
+    }
+    return index;
+  }
+
+  Storage* storage_;
+  ClusterTiles tiles_;
+  int k_blocks_;
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,0 +1,38 @@
+// What a scheduler hands to the roles: an output tile and the K blocks of it that are to be added up.
+//
+//   for (auto slot : input.produce(tile.k_blocks())) slot.load(a[tile.m], b[tile.n]);   // slot.k() counts from k_begin
+#pragma once
+
+#include "warploom/arch/identity.hpp"
+#include "warploom/pipeline/k_blocks.hpp"
+#include "warploom/pipeline/topology.hpp"
+#include "warploom/schedule/raster.hpp"
+
+namespace warploom {
+
+WARPLOOM_CONST_FN int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+}  // namespace warploom
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// One output tile of this CTA: which rows and columns, in units of tiles, and which K blocks. An empty range is legal:
+/// every loop over it does nothing.
+struct Tile {
+  int m = 0;
+  int n = 0;
+  int k_begin = 0;
+  int k_count = 0;
+  WARPLOOM_CONST_FN KBlocks k_blocks() const { return {k_begin, k_count}; }
+};
+
+/// The tile of this CTA in the `index`-th cluster tile, over all K blocks.
+template <class Cluster>
+WARPLOOM_FN Tile tile_of_cta(const ClusterTiles& tiles, int index, int k_blocks) noexcept {
+  const uint32_t rank = arch::cluster_rank();
+  const ClusterTiles::At at = tiles[index];
+  return {at.m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
+          at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks};
+}
+
+}  // namespace warploom::inline WARPLOOM_MACHINE
