@@ -16,6 +16,7 @@
 #include "loom/fiber.hpp"
 #include "loom/guard.hpp"
 #include "loom/random.hpp"
+#include "loom/trace_points.hpp"
 #include "loom/units/mbarrier.hpp"
 #include "loom/units/tensor_core.hpp"
 #include "loom/units/tma.hpp"
@@ -159,6 +160,7 @@ struct Warp {
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
   bool role_closed = false;  ///< its event has been recorded
+  TracePoints trace;
 };
 
 struct NamedBarrier {
@@ -343,6 +345,7 @@ class Cluster {
 
   // ---- names, events
   void name_role(Thread& thread, const char* role);
+  void trace_point(Thread& thread, native::TracePoint point, const char* label);
   void record(EventKind kind, const Cta& cta, uint32_t warp, uint64_t begin, uint64_t end, int64_t value,
               std::string_view name);
   bool recording() const { return launch_.options->record_events; }
@@ -366,6 +369,7 @@ class Cluster {
   void thread_exited(Thread& thread);
   void interrupted(Thread& thread);
   void close_role(Warp& warp, uint64_t time);
+  void close_trace(Warp& warp, uint64_t time);
   void finish();
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
