@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "check.hpp"
 #include "warploom/loom/launch.hpp"
@@ -21,6 +22,9 @@ class LoomMachine {
     trouble_.clear();
   }
   const std::string& trouble() const { return trouble_; }
+  /// Launches keep their events from here on; events() are the last one's.
+  void record_events() { options_.record_events = true; }
+  const loom::EventLog& events() const { return events_; }
 
   /// Memory of the machine, with these contents.
   template <class T>
@@ -54,8 +58,9 @@ class LoomMachine {
                                     .shared_bytes = sizeof(typename Kernel::Storage)};
     loom::Options options = options_;
     if (options.schedule.skew >= static_cast<int>(shape.cluster.count())) options.schedule.skew = -1;  // no such CTA
-    const loom::Outcome outcome = loom::launch(config, &entry<Kernel>, &params, tensors_, options);
+    loom::Outcome outcome = loom::launch(config, &entry<Kernel>, &params, tensors_, options);
     if (!outcome.ok()) fail(to_text(outcome.report));
+    events_ = std::move(outcome.events);
   }
 
  private:
@@ -75,6 +80,7 @@ class LoomMachine {
   loom::Options options_;
   std::vector<std::unique_ptr<Block[]>> blocks_;
   std::vector<loom::TensorRef> tensors_;
+  loom::EventLog events_;
   std::string trouble_;
 };
 

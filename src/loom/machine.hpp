@@ -1,8 +1,8 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
 // them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
-// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, divergence.cpp, diagnose.cpp (from state to
-// Report).
+// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, divergence.cpp, diagnose.cpp (from state
+// to Report).
 #pragma once
 
 #include <cstring>
@@ -18,6 +18,7 @@
 #include "loom/fiber.hpp"
 #include "loom/guard.hpp"
 #include "loom/random.hpp"
+#include "loom/trace_points.hpp"
 #include "loom/units/mbarrier.hpp"
 #include "loom/units/tensor_core.hpp"
 #include "loom/units/tma.hpp"
@@ -174,7 +175,8 @@ struct Warp {
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
-  uint32_t exited = 0;        ///< lanes that have
+  uint32_t exited = 0;  ///< lanes that have
+  TracePoints trace;
 };
 
 /// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
@@ -432,6 +434,7 @@ class Cluster {
 
   // ---- names, events
   void name_role(Thread& thread, const char* role);
+  void trace_point(Thread& thread, native::TracePoint point, const char* label);
   void record(EventKind kind, const Cta& cta, uint32_t warp, uint64_t begin, uint64_t end, int64_t value,
               std::string_view name);
   bool recording() const { return launch_.options->record_events; }
@@ -455,6 +458,7 @@ class Cluster {
   void thread_exited(Thread& thread);
   void interrupted(Thread& thread);
   void close_role(Warp& warp, uint64_t time);
+  void close_trace(Warp& warp, uint64_t time);
   void finish();
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);

@@ -389,5 +389,8 @@ void name_role(const char* role) noexcept { thread().cluster->name_role(thread()
 void name_named_barrier(uint32_t id, const char* name) noexcept {
   if (id < 16) thread().cta->named[id].name = name;
 }
+void trace_point(TracePoint point, const char* label) noexcept {
+  thread().cluster->trace_point(thread(), point, label);
+}
 
 }  // namespace warploom::loom::native

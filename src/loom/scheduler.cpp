@@ -345,6 +345,7 @@ void Cluster::finish() {
 void Cluster::close_role(Warp& warp, uint64_t time) {
   if (recording() && warp.role[0] != '\0' && !warp.role_closed)
     record(EventKind::role, *warp.cta, warp.index, warp.role_since, time, 0, warp.role);
+  if (!warp.role_closed) close_trace(warp, time);
   warp.role_closed = true;
 }
 

@@ -24,6 +24,8 @@ const char* to_string(EventKind kind) {
     case EventKind::tmem_store: return "tmem_store";
     case EventKind::arrive: return "arrive";
     case EventKind::phase: return "phase";
+    case EventKind::span: return "span";
+    case EventKind::instant: return "instant";
   }
   return "?";
 }
@@ -88,6 +90,7 @@ struct Row {
   std::vector<double> cells;  // kAbsent or 0..1
   double busy = 0;            // share of the whole axis
   uint64_t peak = 0;          // most in flight at once; 0: does not apply
+  uint64_t times = 0;         // of instants; 0: does not apply
   bool engine = false;
 };
 
@@ -147,6 +150,17 @@ Row engine_row(const Axis& axis, std::string label, const std::vector<Interval>&
   const double full = axis.slice() * static_cast<double>(std::max<uint64_t>(row.peak, 1));
   for (const Interval& interval : serial ? busy : intervals) axis.add(row.cells, interval, 1.0 / full);
   for (double& cell : row.cells) cell = std::min(cell, 1.0);
+  return row;
+}
+
+/// A full cell wherever it happened.
+Row instant_row(const Axis& axis, std::string label, const std::vector<Interval>& instants) {
+  Row row;
+  row.label = std::move(label);
+  row.engine = true;
+  row.cells.resize(axis.columns());
+  row.times = instants.size();
+  for (const Interval& instant : instants) row.cells[axis.column_of(instant.begin)] = 1.0;
   return row;
 }
 
@@ -225,6 +239,7 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
     std::map<uint32_t, std::map<uint32_t, std::vector<Interval>>> roles;  // by name index, then by warp
     std::map<uint32_t, std::vector<Interval>> waits;                      // by warp
     std::vector<Interval> loads, stores, mmas;
+    std::map<uint32_t, std::vector<Interval>> spans, instants;  // by name index
   };
   std::map<uint32_t, Cta> ctas;
   uint64_t begin = ~uint64_t{0};
@@ -241,6 +256,8 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
       case EventKind::tma_load: cta.loads.push_back(interval); break;
       case EventKind::tma_store: cta.stores.push_back(interval); break;
       case EventKind::mma: cta.mmas.push_back(interval); break;
+      case EventKind::span: cta.spans[event.name].push_back(interval); break;
+      case EventKind::instant: cta.instants[event.name].push_back(interval); break;
       default: break;
     }
   }
@@ -250,6 +267,7 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
   std::map<uint32_t, std::vector<Row>> charts;
   size_t label_width = 0;
   bool any_peak = false;
+  bool any_times = false;
   for (auto& [rank, cta] : ctas) {
     for (auto& [warp, waits] : cta.waits) waits = merged(std::move(waits));
     std::vector<Row>& rows = charts[rank];
@@ -267,9 +285,12 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
     if (!cta.loads.empty()) rows.push_back(engine_row(axis, "TMA in", cta.loads, false));
     if (!cta.mmas.empty()) rows.push_back(engine_row(axis, "tensor core", cta.mmas, true));
     if (!cta.stores.empty()) rows.push_back(engine_row(axis, "TMA out", cta.stores, false));
+    for (const auto& [name, spans] : cta.spans) rows.push_back(engine_row(axis, log.names[name], spans, true));
+    for (const auto& [name, instants] : cta.instants) rows.push_back(instant_row(axis, log.names[name], instants));
     for (const Row& row : rows) {
       label_width = std::max(label_width, display_width(row.label));
       any_peak = any_peak || row.peak != 0;
+      any_times = any_times || row.times != 0;
     }
   }
   label_width = std::min<size_t>(label_width, 16);
@@ -286,15 +307,16 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
     for (const Row& row : chart) {
       const std::string title = std::exchange(first, false) ? fmt::format("cta {}", rank) : "";
       text += fit(title, rank_width) + "  " + fit(row.label, label_width) + ' ' + cells_text(row, options.color);
-      text += fmt::format(" {:3.0f}%", 100 * row.busy);
+      text += row.times != 0 ? fmt::format(" {:3}x", row.times) : fmt::format(" {:3.0f}%", 100 * row.busy);
       if (row.peak != 0) text += fmt::format(" ≤{}", row.peak);
       text += '\n';
     }
   }
   text += fmt::format(
       "{:{}}· waiting or idle   ▁▂▃▄▅▆▇█ share of the slice spent working   blank: has no warp running\n", "", margin);
-  text += fmt::format("{:{}}right: share of the whole time{}\n", "", margin,
-                      any_peak ? "; ≤n: TMA boxes in flight at once at most, the height of █" : "");
+  text += fmt::format("{:{}}right: share of the whole time{}{}\n", "", margin,
+                      any_peak ? "; ≤n: TMA boxes in flight at once at most, the height of █" : "",
+                      any_times ? "; nx: how often it happened, at █" : "");
   return text;
 }
 

@@ -209,9 +209,23 @@ TEST(Timeline, ColorChangesNoCharacter) {
   EXPECT_LT(row.rfind("\033[0m"), row.rfind('%')) << "color ends with the cells";
 }
 
+TEST(Timeline, TracePointsHaveRows) {
+  LogBuilder b;
+  b.add(EventKind::role, 0, 0, 0, 1000, "worker");
+  b.add(EventKind::span, 0, 0, 100, 300, "promote");
+  b.add(EventKind::span, 0, 0, 650, 700, "promote");
+  b.add(EventKind::instant, 0, 0, 450, 450, "tile");
+  b.add(EventKind::instant, 0, 0, 999, 999, "tile");
+  const std::string text = render_timeline(b.log, {.cluster = 0, .width = 10});
+  EXPECT_NE(text.find("promote ·██···▄···  25%\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("tile    ····█····█   2x\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("nx: how often it happened"), std::string::npos) << text;
+}
+
 TEST(Timeline, EventNames) {
   EXPECT_STREQ(to_string(EventKind::tma_load), "tma_load");
   EXPECT_STREQ(to_string(EventKind::phase), "phase");
+  EXPECT_STREQ(to_string(EventKind::instant), "instant");
 }
 
 }  // namespace

@@ -17,8 +17,10 @@ enum class EventKind : uint8_t {
   commit,  ///< arrival of a tcgen05.commit
   tmem_load,
   tmem_store,
-  arrive,  ///< a thread's arrival on a barrier
-  phase,   ///< a barrier completed a phase; value = phase
+  arrive,   ///< a thread's arrival on a barrier
+  phase,    ///< a barrier completed a phase; value = phase
+  span,     ///< from a kernel's trace_begin to its trace_end; name = label
+  instant,  ///< a kernel's trace_instant; name = label
 };
 const char* to_string(EventKind kind);
 

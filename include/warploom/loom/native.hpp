@@ -162,4 +162,8 @@ void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t sid
 void name_role(const char* role) noexcept;
 void name_named_barrier(uint32_t id, const char* name) noexcept;
 
+// Trace points: events of the run, if it records any. No step, no cost: a kernel runs the same with and without them.
+enum class TracePoint : uint8_t { begin, end, instant };
+void trace_point(TracePoint point, const char* label) noexcept;
+
 }  // namespace warploom::loom::native

@@ -41,6 +41,23 @@ struct StuckWait {
   char role[40], ring[40], signalled_by[160];
 };
 
+/// The text of a report, for printf on either side; its strings come from elsewhere on the GPU.
+#define WARPLOOM_STUCK_WAIT_FORMAT                                                                        \
+  "warploom watchdog: cta %u,%u,%u (cluster rank %u, sm %u) warp %u lane %u, role %s, has waited %u ms\n" \
+  "  for %s%s[%u] (mbarrier at 0x%x), phase %u: %u arrivals expected, %u by threads seen %s phase %u\n"   \
+  "  signalled by %s%s%s\n"
+#define WARPLOOM_STUCK_WAIT_ARGUMENTS(wait, role, ring, signalled_by)                                                \
+  (wait).block[0], (wait).block[1], (wait).block[2], (wait).cluster_rank, (wait).sm, (wait).warp, (wait).lane, role, \
+      (wait).waited_ms, ring,                                                                                        \
+      (wait).side == 0   ? ".full"                                                                                   \
+      : (wait).side == 1 ? ".empty"                                                                                  \
+                         : "",                                                                                       \
+      (wait).stage, (wait).barrier, (wait).phase, (wait).expected, (wait).seen,                                      \
+      (wait).seen_phases == (wait).phase ? "in" : "since the end of",                                                \
+      (wait).seen_phases == (wait).phase ? (wait).phase : (wait).seen_phases - 1, signalled_by,                      \
+      ((wait).unobservable & ::warploom::gpu::unobservable_bytes) != 0 ? "; TMA's bytes are not observable" : "",    \
+      ((wait).unobservable & ::warploom::gpu::unobservable_commits) != 0 ? "; tcgen05 commits are not observable" : ""
+
 constexpr uint32_t max_stuck_waits = 64;
 
 /// In host memory that the GPU can write: it outlives the trap.

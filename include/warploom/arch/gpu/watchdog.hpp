@@ -2,7 +2,8 @@
 // where, for what and what has come, then traps, so that the launch fails instead of hanging.
 //
 // One report per warp and barrier, all from the first cluster that runs into the limit. Where the host has provided
-// memory (gpu/watchdog.hpp), they go there, since nothing promises that printf's buffer outlives a trap; else to printf.
+// memory (gpu/watchdog.hpp), they go there, since nothing promises that printf's buffer outlives a trap; else to
+// printf.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +21,8 @@ namespace records = ::warploom::gpu;
 
 // One copy of each per .cu file: without relocatable device code a header cannot share them between files.
 static __device__ uint64_t watchdog_limit = WARPLOOM_WATCHDOG_NS;
-static __device__ records::StuckWaits* watchdog_memory;
+static __device__ records::StuckWaits* watchdog_memory;  ///< the host's; null: watchdog_spare, and printf
+static __device__ records::StuckWaits watchdog_spare;
 static __device__ uint32_t watchdog_cluster;  ///< 1 + index of the cluster that reports; 0: none yet
 static __device__ uint32_t watchdog_reports;
 
@@ -55,72 +57,60 @@ WARPLOOM_FN void copy_characters(char (&to)[size], const char* from) noexcept {
 
 /// True for the waiters of the first cluster that asks.
 WARPLOOM_FN bool cluster_reports() noexcept {
-  const uint32_t cluster =
-      1 + ptx::get_sreg_clusterid_x() +
-      ptx::get_sreg_nclusterid_x() *
-          (ptx::get_sreg_clusterid_y() + ptx::get_sreg_nclusterid_y() * ptx::get_sreg_clusterid_z());
+  const uint32_t cluster = 1 + ptx::get_sreg_clusterid_x() +
+                           ptx::get_sreg_nclusterid_x() * (ptx::get_sreg_clusterid_y() +
+                                                           ptx::get_sreg_nclusterid_y() * ptx::get_sreg_clusterid_z());
   const uint32_t first = atomicCAS(&watchdog_cluster, 0u, cluster);
   return first == 0 || first == cluster;
 }
 
-static __device__ void print_stuck_wait(const records::StuckWait& wait, const char* role, const char* ring,
-                                        const char* signalled_by) {
-  printf(
-      "warploom watchdog: cta %u,%u,%u (cluster rank %u, sm %u) warp %u lane %u, role %s, has waited %u ms\n"
-      "  for %s%s[%u] (mbarrier at 0x%x), phase %u: %u arrivals expected, %u by threads seen %s %u\n"
-      "  signalled by %s%s%s\n",
-      wait.block[0], wait.block[1], wait.block[2], wait.cluster_rank, wait.sm, wait.warp, wait.lane, role,
-      wait.waited_ms, ring, wait.side == 0 ? ".full" : wait.side == 1 ? ".empty" : "", wait.stage, wait.barrier,
-      wait.phase, wait.expected, wait.seen, wait.seen_phases == wait.phase ? "in phase" : "since the end of phase",
-      wait.seen_phases == wait.phase ? wait.phase : wait.seen_phases - 1, signalled_by,
-      (wait.unobservable & records::unobservable_bytes) != 0 ? "; TMA's bytes are not observable" : "",
-      (wait.unobservable & records::unobservable_commits) != 0 ? "; tcgen05 commits are not observable" : "");
+/// Writes the report of this thread to `out`.
+static __device__ __noinline__ void describe_wait(records::StuckWait& out, SharedAddress barrier, uint32_t phases,
+                                                  uint64_t waited) {
+  const BarrierNotes& notes = notes_of(barrier);
+  const RoleEntry& entry = role_entry();
+  copy_characters(out.role,
+                  entry.role != nullptr && entry.block == linear_block() ? entry.role->characters() : "unnamed");
+  copy_characters(out.ring, notes.ring != nullptr ? notes.ring->characters() : "unnamed");
+  copy_characters(out.signalled_by, notes.signalled_by != nullptr ? notes.signalled_by->characters() : "unknown");
+  out.block[0] = ::blockIdx.x;
+  out.block[1] = ::blockIdx.y;
+  out.block[2] = ::blockIdx.z;
+  out.cluster_rank = ptx::get_sreg_cluster_ctarank();
+  out.sm = ptx::get_sreg_smid();
+  out.warp = ::threadIdx.x / warp_size;
+  out.lane = ptx::get_sreg_laneid();
+  out.waited_ms = static_cast<uint32_t>(waited / 1'000'000);
+  out.barrier = barrier.value;
+  out.side = notes.side;
+  out.stage = notes.stage;
+  out.phase = phases - 1;
+  const uint64_t seen = *static_cast<const volatile uint64_t*>(&notes.seen);
+  out.expected = *static_cast<const volatile uint32_t*>(&notes.expected);
+  out.seen = *static_cast<const volatile uint32_t*>(&notes.arrived) - static_cast<uint32_t>(seen);
+  out.seen_phases = static_cast<uint32_t>(seen >> 32);
+  out.unobservable = notes.unobservable;
+}
+
+static __device__ __noinline__ void report_wait(SharedAddress barrier, uint32_t phases, uint64_t waited) {
+  const uint32_t slot = atomicAdd(&watchdog_reports, 1u);
+  if (slot >= records::max_stuck_waits) return;
+  const bool to_host = watchdog_memory != nullptr;
+  records::StuckWait& out = (to_host ? watchdog_memory : &watchdog_spare)->waits[slot];
+  describe_wait(out, barrier, phases, waited);
+  if (to_host) {
+    __threadfence_system();
+    *static_cast<volatile uint32_t*>(&out.written) = 1;
+  } else {
+    printf(WARPLOOM_STUCK_WAIT_FORMAT, WARPLOOM_STUCK_WAIT_ARGUMENTS(out, out.role, out.ring, out.signalled_by));
+  }
 }
 
 /// Reports once per warp and barrier, waits for the others, ends the launch.
 [[noreturn]] static __device__ __noinline__ void give_up(SharedAddress barrier, uint32_t phases, uint64_t waited) {
-  BarrierNotes& notes = notes_of(barrier);
-  const uint32_t warp = ::threadIdx.x / warp_size;
-  const uint32_t bit = 1u << warp % 32;
-  const bool first = (atomicOr(&notes.reported_warps, bit) & bit) == 0;
-  if (first && cluster_reports()) {
-    if (const uint32_t slot = atomicAdd(&watchdog_reports, 1u); slot < records::max_stuck_waits) {
-      const RoleEntry& entry = role_entry();
-      const char* role = entry.role != nullptr && entry.block == linear_block() ? entry.role->characters() : "unnamed";
-      const char* ring = notes.ring != nullptr ? notes.ring->characters() : "unnamed";
-      const char* signalled_by = notes.signalled_by != nullptr ? notes.signalled_by->characters() : "unknown";
-      const uint64_t seen = *static_cast<volatile uint64_t*>(&notes.seen);
-      const uint32_t arrived = *static_cast<volatile uint32_t*>(&notes.arrived);
-      records::StuckWait wait{};
-      wait.block[0] = ::blockIdx.x;
-      wait.block[1] = ::blockIdx.y;
-      wait.block[2] = ::blockIdx.z;
-      wait.cluster_rank = ptx::get_sreg_cluster_ctarank();
-      wait.sm = ptx::get_sreg_smid();
-      wait.warp = warp;
-      wait.lane = ptx::get_sreg_laneid();
-      wait.waited_ms = static_cast<uint32_t>(waited / 1'000'000);
-      wait.barrier = barrier.value;
-      wait.side = notes.side;
-      wait.stage = notes.stage;
-      wait.phase = phases - 1;
-      wait.expected = *static_cast<volatile uint32_t*>(&notes.expected);
-      wait.seen = arrived - static_cast<uint32_t>(seen);
-      wait.seen_phases = static_cast<uint32_t>(seen >> 32);
-      wait.unobservable = notes.unobservable;
-      if (watchdog_memory != nullptr) {
-        copy_characters(wait.role, role);
-        copy_characters(wait.ring, ring);
-        copy_characters(wait.signalled_by, signalled_by);
-        records::StuckWait& kept = watchdog_memory->waits[slot];
-        kept = wait;
-        __threadfence_system();
-        *static_cast<volatile uint32_t*>(&kept.written) = 1;
-      } else {
-        print_stuck_wait(wait, role, ring, signalled_by);
-      }
-    }
-  }
+  const uint32_t bit = 1u << ::threadIdx.x / warp_size % 32;
+  const bool first = (atomicOr(&notes_of(barrier).reported_warps, bit) & bit) == 0;
+  if (first && cluster_reports()) report_wait(barrier, phases, waited);
   const uint64_t reported = global_nanoseconds();
   while (global_nanoseconds() - reported < watchdog_grace) __nanosleep(1'000'000);
   __threadfence_system();
