@@ -103,10 +103,13 @@ template <class Accumulator, class Input, class Role>
 class [[nodiscard]] Mainloop {
  public:
   /// A filled slot for one scope. Leaving commits the wgmmas issued in it and frees the slot before this one.
-  class [[nodiscard]] Stage : public detail::FilledSlot<Input> {
+  class [[nodiscard]] Stage : public detail::FilledSlot<Input, Stage> {
+    using Slot = detail::FilledSlot<Input, Stage>;
+    friend Slot;
+
    public:
     WARPLOOM_FN explicit Stage(Mainloop& loop) noexcept
-        : detail::FilledSlot<Input>(loop.input_, loop.input_.pipeline.consumer_stage()), loop_(loop) {
+        : Slot(loop.input_, loop.input_.pipeline.consumer_stage()), loop_(loop) {
       loop.input_.pipeline.wait_producer();
       loop.accumulator_.fence();
     }
@@ -121,6 +124,7 @@ class [[nodiscard]] Mainloop {
     Stage& operator=(const Stage&) = delete;
 
    private:
+    WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
     Mainloop& loop_;
   };
 
