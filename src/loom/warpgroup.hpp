@@ -21,6 +21,7 @@ struct WgmmaInstruction {
   WgmmaMemory memory;
   uint64_t a_descriptor = 0, b_descriptor = 0;
   uint64_t sequence = 0;  ///< the how-many-th wgmma of its warps
+  uint64_t commits = 0;   ///< that its warps executed before it
   uint32_t joined = 0;    ///< warps of the group, one bit each
   Warp* first = nullptr;  ///< who issued it first, and where
   const void* pc = nullptr;
@@ -35,6 +36,7 @@ struct WgmmaQueue {
   using Group = std::vector<std::shared_ptr<WgmmaInstruction>>;
 
   uint64_t issued = 0;
+  uint64_t commits = 0;
   bool fenced = false;  ///< has executed a wgmma.fence
   Group open;           ///< not committed
   std::deque<Group> groups;

@@ -85,6 +85,7 @@ void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Coll
     op.a_descriptor = mine.a_descriptor;
     op.b_descriptor = mine.b_descriptor;
     op.sequence = queue.issued;
+    op.commits = queue.commits;
     op.first = &warp;
     op.pc = pc;
   }
@@ -100,6 +101,10 @@ void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Coll
     fail(thread, pc, "WGMMA-GROUP",
          fmt::format("warps {} and {} of a warpgroup execute wgmma number {} with {}", op->first->index, warp.index,
                      op->sequence, differs));
+  if (op->commits != queue.commits)
+    fail(thread, pc, "WGMMA-GROUP",
+         fmt::format("warps {} and {} of a warpgroup execute wgmma number {} after {} and {} wgmma.commit_group",
+                     op->first->index, warp.index, op->sequence, op->commits, queue.commits));
 
   const uint32_t base = 32 * (warp.index - first);
   for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -195,6 +200,7 @@ void Cluster::wgmma_commit(Warp& warp, Pc pc) {
   if (alter("wgmma.commit_group", pc, nullptr).times == 0) return;
   warp.wgmma.groups.push_back(std::move(warp.wgmma.open));
   warp.wgmma.open.clear();
+  ++warp.wgmma.commits;
 }
 
 /// Are the groups complete that the warp's wait does not leave pending?

@@ -438,6 +438,21 @@ TEST(WgmmaRules, FormsDifferBetweenWarps) {
        {"WGMMA-GROUP", {"different forms"}, false});
 }
 
+TEST(WgmmaRules, OneWarpDoesNotCommit) {
+  rule(warpgroups(),
+       [](bool buggy) {
+         Storage& s = filled();
+         Acc d;
+         wgmma_fence(d);
+         multiply(d, s, false);
+         if (!buggy || warp_index() != 3) wgmma_commit_group();
+         OFFENDING(wgmma<n, bf16, bf16>(d, s.a.descriptor(), s.b.descriptor(), true));
+         wgmma_commit_group();
+         wgmma_wait_group<0>(d);
+       },
+       {"WGMMA-GROUP", {"wgmma number 1 after", "wgmma.commit_group"}});
+}
+
 /// Fragments that outlive their thread: nothing is destroyed, and still nobody waited.
 alignas(Acc) std::byte kept[128][sizeof(Acc)];
 
