@@ -16,8 +16,8 @@ WARPLOOM_CONST_FN int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// One output tile of this CTA: which rows and columns, in units of tiles, and which K blocks. An empty range is legal:
-/// every loop over it does nothing.
+/// One output tile of this CTA: which rows and columns, in units of tiles, and which K blocks; those are the
+/// same for all CTAs of a cluster, which load for each other. An empty range is legal: every loop over it does nothing.
 struct Tile {
   int m = 0;
   int n = 0;
