@@ -1,21 +1,28 @@
 #!/usr/bin/env bash
 # Do a Hopper GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
 # hash of every case with the loom's (examples/gpu/expected_hashes.txt), and runs each program once under the memcheck,
-# racecheck and synccheck tools of compute-sanitizer. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0.
+# racecheck and synccheck tools of compute-sanitizer. Then the instrumentation (docs/instrumentation.md): a kernel with a
+# planted error must be reported by the watchdog within two seconds, its correct twin must run, and a trace must hold
+# what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0.
 #
-#   tools/gpu_check.sh [--no-sanitizer]
+#   tools/gpu_check.sh [--no-sanitizer | --instrumentation]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 folder=build/gpu-check
 expected=examples/gpu/expected_hashes.txt
 programs=(arch_check residual_add wgmma_check hopper_gemm)
+instrumented=(watchdog trace)
 tools=(memcheck racecheck synccheck)
 case ${1:-} in
   '') ;;
   --no-sanitizer) tools=() ;;
+  --instrumentation) # nothing else
+    programs=()
+    tools=()
+    ;;
   *)
-    echo "usage: tools/gpu_check.sh [--no-sanitizer]" >&2
+    echo "usage: tools/gpu_check.sh [--no-sanitizer | --instrumentation]" >&2
     exit 2
     ;;
 esac
@@ -30,7 +37,13 @@ bad() {
 finish() {
   printf '\n%s\n' "---- summary"
   printf '%s\n' "${summary[@]}"
-  if ((failed)); then echo "FAILED"; else echo "ok: the GPU and the loom agree"; fi
+  if ((failed)); then
+    echo "FAILED"
+  elif ((${#programs[@]})); then
+    echo "ok: the GPU and the loom agree"
+  else
+    echo "ok"
+  fi
   exit "$failed"
 }
 
@@ -46,11 +59,11 @@ mkdir -p "$folder"
 flags=(-gencode arch=compute_90a,code=sm_90a -std=c++20 -O3 -lineinfo --fmad=false -Werror all-warnings
   -Xptxas=-v,--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude)
 declare -A building
-for program in "${programs[@]}"; do
+for program in "${programs[@]}" "${instrumented[@]}"; do
   nvcc "${flags[@]}" "examples/gpu/$program.cu" -o "$folder/$program" >"$folder/$program.build.txt" 2>&1 &
   building[$program]=$!
 done
-for program in "${programs[@]}"; do
+for program in "${programs[@]}" "${instrumented[@]}"; do
   if wait "${building[$program]}"; then
     note build "$program" "sm_90a, $(grep -o 'Used [0-9]* registers' "$folder/$program.build.txt" | sort -k2 -n | tail -n 1 | tr U u) at most"
   else
@@ -119,4 +132,58 @@ for tool in "${tools[@]}"; do
     fi
   done
 done
+# ---- instrumentation: hangs that explain themselves, and a trace
+
+# planted <error> <role> <ring and stage> <counts>: one report must hold all of them
+planted() {
+  local error=$1 log=$folder/watchdog.$1.txt word reports status
+  timeout -k 5 30 "$folder/watchdog" "$error" >"$log" 2>&1
+  status=$?
+  sed "s/^/watchdog $error: /" "$log"
+  reports=$(tr '\n' ' ' <"$log" | sed 's/warploom watchdog:/\n&/g')
+  for word in "role $2," "for $3 " "$4"; do reports=$(grep -F "$word" <<<"$reports"); done
+  if ((status != 0)); then
+    bad watchdog "$error" "exit status $status: no failed launch with a report within 2 s"
+  elif [[ -z $reports ]]; then
+    bad watchdog "$error" "no report of $2 at $3 with \"$4\""
+  else
+    note watchdog "$error" "$2 at $3: $4; $(grep -o 'after [0-9.]* s' "$log")"
+  fi
+}
+
+log=$folder/watchdog.right.txt
+timeout -k 5 30 "$folder/watchdog" right >"$log" 2>&1
+status=$?
+sed 's/^/watchdog right: /' "$log"
+if ((status == 2)); then
+  bad watchdog right "cannot run here"
+  finish
+elif ((status == 0)) && ! grep -q 'warploom watchdog' "$log"; then
+  note watchdog right "runs, no report"
+else
+  bad watchdog right "exit status $status"
+fi
+planted full total 'output.full[0]' '65 arrivals expected, 64 by threads seen in phase 0'
+planted empty fetch 'input.empty[0]' '3 arrivals expected, 2 by threads seen in phase 0'
+planted bytes square 'input.full[0]' '1 arrivals expected, 1 by threads seen in phase 0'
+
+# Without memory of the host's the report goes through printf, whose buffer nobody promises after a trap.
+log=$folder/watchdog.printf.txt
+timeout -k 5 30 "$folder/watchdog" full --printf >"$log" 2>&1
+sed 's/^/watchdog full --printf: /' "$log"
+if grep -q 'warploom watchdog: .*role total,' "$log"; then
+  note watchdog printf "the report appears"
+else
+  note watchdog printf "the report is lost here: arm the watchdog"
+fi
+
+log=$folder/trace.txt
+timeout -k 5 60 "$folder/trace" "$folder/trace.json" >"$log" 2>&1
+status=$?
+sed 's/^/trace: /' "$log"
+if ((status == 0)); then
+  note trace relay "$(head -n 1 "$log")"
+else
+  bad trace relay "exit status $status"
+fi
 finish

@@ -8,7 +8,8 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 enum class RingSide : uint8_t { full, empty, once };
 
-// Labels are types with a static `name`: text that device code cannot hold, and need not.
+// Labels are types with a static `name`: text that device code cannot refer to, and need not (instrumented builds copy
+// it: gpu/device_text.hpp).
 
 /// `count` barriers from `first` on are the full or empty barriers of ring Label::name, stage 0 onwards;
 /// Signaller::text says in words who arrives there.

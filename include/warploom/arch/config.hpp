@@ -45,8 +45,12 @@
 #define WARPLOOM_UNROLL
 #endif
 
-/// 1 where mbarriers keep notes beside the hardware's word.
-#define WARPLOOM_INSTRUMENTED (WARPLOOM_GPU && (WARPLOOM_WATCHDOG || WARPLOOM_TRACE))
+// Whether mbarriers keep notes beside the hardware's word.
+#if WARPLOOM_GPU && (WARPLOOM_WATCHDOG || WARPLOOM_TRACE)
+#define WARPLOOM_INSTRUMENTED 1
+#else
+#define WARPLOOM_INSTRUMENTED 0
+#endif
 #if WARPLOOM_INSTRUMENTED
 #define WARPLOOM_INSTRUMENT(...) __VA_ARGS__
 #else

@@ -1,6 +1,6 @@
-// Trace points: named moments and stretches of a role, for timelines. On the loom they are events of the run; on the GPU
-// nothing, unless the build asks for them with WARPLOOM_TRACE=1 (docs/instrumentation.md). Waits on named barriers are
-// traced without being asked.
+// Trace points: named moments and stretches of a role, for timelines. On the loom they are events of the run; on the
+// GPU nothing, unless the build asks for them with WARPLOOM_TRACE=1 (docs/instrumentation.md). Waits on named barriers
+// are traced without being asked.
 //
 //   struct Promote { static constexpr char name[] = "promote"; };
 //   arch::trace_begin<Promote>();

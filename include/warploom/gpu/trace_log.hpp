@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -160,7 +161,7 @@ inline TraceLog make_trace_log(const TraceMemory& memory, const std::function<st
     }
     log.events.push_back(event);
   });
-  double start = 0;
+  double start = std::numeric_limits<double>::infinity();
   for (const TraceEvent& event : log.events) start = std::min(start, event.begin_ns);
   for (TraceEvent& event : log.events) event.begin_ns -= start;
   return log;

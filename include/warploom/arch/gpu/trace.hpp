@@ -53,8 +53,7 @@ WARPLOOM_FN void trace_point(::warploom::gpu::TraceKind kind) noexcept {
 
 WARPLOOM_FN void trace_role(const DeviceText* role) noexcept {
   if (!speaks_for_warp()) return;
-  if (::warploom::gpu::TraceRegion* const region = trace_region())
-    region->role = reinterpret_cast<uint64_t>(role);
+  if (::warploom::gpu::TraceRegion* const region = trace_region()) region->role = reinterpret_cast<uint64_t>(role);
 }
 
 /// The span of one wait on a named barrier: from construction to passed().
