@@ -29,10 +29,9 @@ WARPLOOM_FN BarrierNotes& notes_of(SharedAddress barrier) noexcept {
 
 WARPLOOM_FN uint64_t global_nanoseconds() noexcept { return ptx::get_sreg_globaltimer(); }
 
-/// The lowest lane of those that are here: one of them speaks for all.
-WARPLOOM_FN bool speaks_for_warp() noexcept {
-  return ptx::get_sreg_laneid() == static_cast<uint32_t>(__ffs(static_cast<int>(__activemask())) - 1);
-}
+/// Lane 0 speaks for all: it is in every warp that is whole, and elect.sync chooses it. (The lowest lane of those that
+/// happen to run together would not do: lane 0 writes its record alone, and the others then have a lowest of their own.)
+WARPLOOM_FN bool speaks_for_warp() noexcept { return ptx::get_sreg_laneid() == 0; }
 
 // ---- called by arch/gpu/mbarrier.hpp
 

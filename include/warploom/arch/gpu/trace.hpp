@@ -1,5 +1,5 @@
 // The GPU side of arch/trace.hpp: nothing at all, or with WARPLOOM_TRACE=1 a record in the warp's region of a buffer in
-// global memory, which the host has provided (gpu/trace.hpp). The lowest lane that is there writes it.
+// global memory, which the host has provided (gpu/trace.hpp). Lane 0 writes it.
 #pragma once
 
 #if WARPLOOM_TRACE
