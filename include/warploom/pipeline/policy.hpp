@@ -159,6 +159,9 @@ struct filled_by {
   template <class Cluster>
   static constexpr uint32_t arrivals = Policy::template arrivals<Cluster>;
 
+  /// Whether the slot is full when its bytes have landed, and not by arrivals alone.
+  static constexpr bool counts_bytes =
+      requires(arch::SharedAddress barrier) { Policy::template arm<ClusterShape<1, 1, 1>>(barrier, 0u); };
   /// Announces bytes on a slot about to be filled, where the policy counts bytes.
   template <class Cluster>
   static WARPLOOM_FN void arm(arch::SharedAddress barrier, uint32_t bytes) noexcept {
