@@ -231,7 +231,7 @@ struct SeedTypes {
   Input input;
 };
 
-// ---- a ring by its parts: hand-offs without a slot, polls, a slot given back early
+// ---- a ring by its parts: hand-offs without a slot, polls, slots given back early and late
 
 struct Left : WarpRole<0, 1> {
   static constexpr char name[] = "left";
@@ -240,7 +240,7 @@ struct Right : WarpRole<1, 1> {
   static constexpr char name[] = "right";
 };
 
-enum class HandOff { signal, polls, freed_early };
+enum class HandOff { signal, polls, freed_early, freed_late };
 
 template <HandOff how>
 struct HandOffs {
@@ -271,7 +271,7 @@ struct HandOffs {
       for (int i = 0; i < rounds; ++i) left(ring, storage, i);
       ring.drain();
     } else {
-      for (int i = 0; i < rounds; ++i) right(ring, storage, i);
+      for (int i = 0; i < rounds; i += how == HandOff::freed_late ? 2 : 1) right(ring, storage, i);
     }
   }
   static void left(Ring& ring, Storage& storage, int i) noexcept {
@@ -295,6 +295,14 @@ struct HandOffs {
       ring.wait_producer_if_needed(ring.try_wait_producer());
       ring.template signal_free<Right>();
       ring.consumer_step();
+    } else if constexpr (how == HandOff::freed_late) {
+      arch::store_shared(storage.seen + i + 1, 200u + static_cast<uint32_t>(i + 1));
+      auto older = ring.acquire_late();
+      auto newer = ring.acquire_late();
+      WARPLOOM_KERNEL_CHECK(older.index() == 0 && newer.index() == 1 && ring.consumer_stage() == 0);
+      WARPLOOM_KERNEL_CHECK(newer.mbar() == ring.consumer_mbar(1));
+      older.release();
+      newer.release();
     } else {
       auto slot = ring.consume();
       const uint32_t index = slot.index();

@@ -145,6 +145,7 @@ void hand_off() {
 TEST(SeedTypes, HandOffsWithoutASlot) { hand_off<HandOff::signal>(); }
 TEST(SeedTypes, PollsSpareTheWait) { hand_off<HandOff::polls>(); }
 TEST(SeedTypes, ConsumedSlotIsFreedOnce) { hand_off<HandOff::freed_early>(); }
+TEST(SeedTypes, SlotsAreHeldAheadAndReleasedLate) { hand_off<HandOff::freed_late>(); }
 
 template <int consumer_count>
 loom::Outcome init_residual() {
