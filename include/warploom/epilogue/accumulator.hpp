@@ -1,5 +1,9 @@
 // The register side of blockwise FP8: one row of the output tile per epilogue thread, summed in fp32 over K blocks that
 // arrive with scales of their own.
+//
+//   BlockwiseFP8Accumulator<128> sum;
+//   for (auto part : context.per_k_stages(input, k_blocks)) sum.promote(part, b_scale(part.k()));
+//   use(sum[column]);
 #pragma once
 
 #include "warploom/arch/math.hpp"

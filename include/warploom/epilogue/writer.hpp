@@ -2,6 +2,10 @@
 // buffers and a TMA store that overlaps with the next strip.
 //
 // fp32 arithmetic and one rounding: acc -> * alpha -> + beta * C -> bf16.
+//
+//   Strip<64> strip(sum, column, alpha);                   // every epilogue thread: its row
+//   strip.add(beta, residual.tile(slot.index()), row);
+//   writer.write(strip, tile_row, tile_column + column);   // and writer.finish() before the role ends
 #pragma once
 
 #include "warploom/arch/global.hpp"

@@ -3,6 +3,10 @@
 // The MMA side runs on one elected lane of the pair's leader; releasing a stage commits, so the stage is full once the
 // tensor core is done with it, in both CTAs of a pair. The epilogue side runs on every epilogue thread; releasing a
 // stage frees it, on the leader. Leaving a handle signals what is still held.
+//
+//   OutputTilePipeline<opc> output(storage.barriers.ptr(), tmem);
+//   { auto acc = output.producer(); umma(acc.tmem(), a, b, Accumulate::fresh); }   // MMA: leaving commits
+//   { auto acc = output.consumer(); load(acc.tmem()); acc.free(); store(); }       // epilogue: freed once in registers
 #pragma once
 
 #include "warploom/pipeline/producer_consumer.hpp"

@@ -1,5 +1,10 @@
 // The accumulator ring used once per K block instead of once per tile: what blockwise FP8 needs, where every block has
 // scales of its own and the sum lives in registers.
+//
+//   { auto acc = output.per_k().produce(); umma(acc, in.a(), in.b(), Accumulate::fresh); }   // MMA: leaving commits
+//   auto part = output.per_k_epilogue(input);         // epilogue: accumulator and scales of one K block
+//   const float scale = part.take_scales();           // the slot is free again
+//   part.drain<columns>([&](const auto& values, int column) { add(values, column, scale); });
 #pragma once
 
 #include "warploom/pipeline/input.hpp"

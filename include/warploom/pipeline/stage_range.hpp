@@ -1,5 +1,7 @@
 // `for (auto stage : ring.produce(n))`: n stages, one after the other, each a scope. The stage types are immovable;
-// guaranteed elision makes the loop variable the stage itself.
+// guaranteed elision makes the loop variable the stage itself. Rings and contexts return it:
+//
+//   StageRange<ProducerTiles<Ring>, Ring*> produce(int k_blocks) { return {this, k_blocks}; }
 #pragma once
 
 #include "warploom/pipeline/k_blocks.hpp"

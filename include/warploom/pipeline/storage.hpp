@@ -1,4 +1,7 @@
-// What rings keep in shared memory, under the seed's names.
+// What rings keep in shared memory, under the original's names. Kernels put these into their storage structs.
+//
+//   struct Storage { SMemArray<SharedMemBarrier, 2 * stages> barriers; };
+//   MbarPtr full = storage.barriers[i], empty = storage.barriers[stages + i];
 #pragma once
 
 #include "warploom/arch/mbarrier.hpp"

@@ -1,4 +1,7 @@
-// Text put together at compile time, for the names in reports.
+// Text put together at compile time. Policies say with it in reports who signals a barrier; device code cannot refer to
+// arrays of characters, so it is a value in a type.
+//
+//   static constexpr Text text = Text{"every thread of "} + Text{Role::name};
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,8 @@
-// Tiles in shared memory: where they are, and in their type how they lie there.
+// Tiles in shared memory: where they are, and in their type how they lie there. Payloads, the MMA and writers use them.
+//
+//   using A = SmemTile<bf16, 128, 64, Swizzle::b128>;      // 128 rows of 128 bytes
+//   struct Storage { A::Storage a; };
+//   A a(storage.a); tma_load(a.address(), ...); read(a.unit(row, 3));   // 16 bytes, wherever the swizzle put them
 #pragma once
 
 #include "warploom/arch/shared.hpp"

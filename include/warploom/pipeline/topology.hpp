@@ -2,7 +2,10 @@
 // (cta_group 2) the pair is two neighbours along M, the even one leads.
 //
 // CTAs of one row of the cluster (same m) need the same A tile, CTAs of one column (same n; with pairs, the same half
-// of the pair) the same B tile. Each loads a slice and multicasts it.
+// of the pair) the same B tile. Each loads a slice and multicasts it. Policies, targets and payloads ask it for masks.
+//
+//   using Cluster = ClusterShape<2, 4, 2>;          // two pairs along M, two columns
+//   Cluster::a_mask(rank), Cluster::b_mask(rank);   // who receives what this CTA loads
 #pragma once
 
 #include "warploom/arch/config.hpp"

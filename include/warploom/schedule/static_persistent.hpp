@@ -1,7 +1,8 @@
 // Static persistent scheduling: each cluster takes every P-th cluster tile, P being the number of clusters launched.
 // Tiles run along M first unless the raster says otherwise.
 //
-//   for (Tile tile : StaticPersistent<Cluster>(m_tiles, n_tiles, k_blocks)) kernel.load(tile);
+//   StaticPersistent<Cluster> tiles(m_tiles, n_tiles, k_blocks);      // the same in every role
+//   for (Tile tile : tiles) work(tile.m, tile.n, tile.k_blocks());
 #pragma once
 
 #include "warploom/schedule/tile.hpp"

@@ -4,6 +4,9 @@
 // load and epilogue_load run on one elected lane of their warps; math on every thread of a math warpgroup. With
 // `ping_pong` the warpgroups take the tiles in turn, each passing over the ring slots of the others' tiles; otherwise
 // all of them work on every tile.
+//
+//   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
+//   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
 #include "warploom/arch/cluster.hpp"

@@ -1,4 +1,7 @@
-// The tensor core's work on one pair of operand tiles: descriptors and instruction follow from the tile types.
+// The tensor core's work on one pair of operand tiles: descriptors and instruction follow from the tile types. For the
+// MMA role; `umma` in warp/contexts.hpp is the same for a stage of the accumulator ring.
+//
+//   umma_tile<cta_group>(stage.tmem().address(), in.a(), in.b(), Accumulate::onto);
 #pragma once
 
 #include "warploom/arch/umma.hpp"

@@ -1,4 +1,8 @@
-// Named barriers between groups of warps.
+// Named barriers between groups of warps of a CTA: the tensor-memory hand-off, the writers' staging.
+//
+//   using Sync = WarpGroupBarrier<160, 1>;    // 160 threads, barrier 1
+//   Sync::arrive();                           // one side goes on ...
+//   Sync::wait();                             // ... the other waits for it
 #pragma once
 
 #include "warploom/arch/annotate.hpp"

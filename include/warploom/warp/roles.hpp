@@ -1,4 +1,8 @@
-// Warp roles: which warps of the CTA play which part. Policies take their thread and warp counts from here.
+// Warp roles: which warps of the CTA play which part. Policies take their thread and warp counts from here, reports
+// their names.
+//
+//   struct Watcher : WarpRole<7, 1> { static constexpr char name[] = "watcher"; };
+//   freed_by<every_thread<Epilogue>, lane_per_warp<Watcher>>      // 128 arrivals and 1
 #pragma once
 
 #include "warploom/arch/identity.hpp"

@@ -4,6 +4,9 @@
 //
 // Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader,
 // epilogue on every thread of its warps. A kernel whose schedule has a scheduler warp (schedule/clc.hpp) gets one.
+//
+//   struct Kernel { Storage, Params, Cluster, opc; init_barriers, tiles, load, mma, epilogue_load, epilogue; };
+//   void entry(const void* params) { Skeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
 #include "warploom/arch/cluster.hpp"

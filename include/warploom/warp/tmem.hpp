@@ -1,4 +1,9 @@
-// Tensor memory's owner types: the allocation, a stage of it, and the barrier that says everyone is done with it.
+// Tensor memory's owner types: the allocation, a stage of it, and the barrier that says everyone is done with it. The
+// warp contexts use them; a kernel rarely does.
+//
+//   auto tmem = TmemAllocation<1>::allocate(slot);            // the MMA warp; the others: from_shared(slot)
+//   TmemStage<opc> stage{tmem.addr, 1};                       // accumulator 1 of the ring
+//   TmemDeallocBarrier<1>{barrier}.complete_dealloc(tmem);    // once every epilogue thread has signalled
 #pragma once
 
 #include "warploom/arch/annotate.hpp"
