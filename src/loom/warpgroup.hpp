@@ -28,6 +28,7 @@ struct WgmmaInstruction {
   native::WgmmaRegisters* d_state[warpgroup_size] = {};
   native::WgmmaRegisters* a_state[warpgroup_size] = {};
   bool complete = false;
+  uint64_t issued = 0;  ///< when the last warp came
   uint64_t finish = 0;
 };
 

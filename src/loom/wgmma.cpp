@@ -126,7 +126,7 @@ void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Coll
   ++queue.issued;
   queue.open.push_back(op);
   op->joined |= 1u << (warp.index - first);
-  op->finish = std::max(op->finish, thread.time);  // the start, until it has one
+  op->issued = std::max(op->issued, thread.time);
   if (op->joined != whole_warpgroup) return;
   std::erase(group.forming, op);
   start_wgmma(*cta.warps[first], op);
@@ -163,9 +163,9 @@ void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& o
   async->kind = AsyncOp::Kind::wgmma;
   async->issuer = warp.lanes[0];
   async->pc = op->pc;
-  async->issued = op->finish;
+  async->issued = op->issued;
   async->wgmma = op;
-  const uint64_t begin = std::max(op->finish, warp.cta->tensor_free_at);
+  const uint64_t begin = std::max(op->issued, warp.cta->tensor_free_at);
   const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
   op->finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op->operation.k / rate;
   async->finish = op->finish;
