@@ -47,7 +47,8 @@ int kernels(bool json) {
                     {"cta_group", config.cta_group},
                     {"cluster", {config.cluster_m, config.cluster_n}},
                     {"stages", config.stages},
-                    {"shared_bytes", config.shared_bytes}});
+                    {"shared_bytes", config.shared_bytes},
+                    {"launch_control", config.launch_control}});
   if (json) {
     fmt::print("{}\n", list.dump(2));
     return 0;
@@ -55,9 +56,9 @@ int kernels(bool json) {
   fmt::print(
       "blockwise-fp8   D = alpha * (A * B^T) + beta * C; e4m3, fp32 scales 1x128 and 128x128, bf16 out; sm_100\n");
   for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
-    fmt::print("  {:<9} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory\n", config.key,
+    fmt::print("  {:<12} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory{}\n", config.key,
                config.cta_group, 128 * config.cta_group, config.cluster_m, config.cluster_n, config.stages,
-               (config.shared_bytes + 1023) / 1024);
+               (config.shared_bytes + 1023) / 1024, config.launch_control ? ", launch control" : "");
   return 0;
 }
 

@@ -84,7 +84,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
 
 TEST(Cli, MachineAndKernels) {
   EXPECT_NE(warploom("machine").text.find("loom:sm100"), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(warploom("kernels --json").text).size(), 6u);
+  EXPECT_EQ(nlohmann::json::parse(warploom("kernels --json").text).size(), 9u);
   EXPECT_EQ(warploom("--help").code, 0);
   EXPECT_EQ(warploom("run --help").code, 0);
 }

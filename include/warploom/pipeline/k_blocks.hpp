@@ -11,8 +11,8 @@ struct KBlocks {
 
   constexpr KBlocks() = default;
   WARPLOOM_CONST_FN KBlocks(int first, int blocks) : begin(first), count(blocks) {}
-  WARPLOOM_CONST_FN KBlocks(int blocks) : count(blocks) {}  // NOLINT(google-explicit-constructor): the first n blocks
-  WARPLOOM_CONST_FN operator int() const { return count; }  // NOLINT(google-explicit-constructor)
+  WARPLOOM_CONST_FN KBlocks(int blocks) : count(blocks) {}  ///< the first n blocks
+  WARPLOOM_CONST_FN operator int() const { return count; }
 };
 
 }  // namespace warploom

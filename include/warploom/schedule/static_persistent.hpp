@@ -12,7 +12,7 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Cluster>
 class StaticPersistent {
  public:
-  /// A kernel launches this many clusters at most, however many tiles there are.
+  /// Every cluster has its fixed share: as many are launched as fit on the chip, and all of them run.
   static constexpr bool uses_launch_control = false;
 
   /// Nothing is shared: every thread knows its tiles.
