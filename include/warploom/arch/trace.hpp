@@ -7,7 +7,7 @@
 //   sum.promote(part, scale);
 //   arch::trace_end<Promote>();
 //
-// The lanes of a warp share a trace point: all of them pass it, and it is one event.
+// The lanes of a warp share a trace point: all of them pass it together, and it is one event.
 #pragma once
 
 #include "warploom/arch/mbarrier.hpp"

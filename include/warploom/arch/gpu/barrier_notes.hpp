@@ -14,9 +14,10 @@ struct BarrierNotes {
   const DeviceText* ring;  ///< null: nobody named it
   const DeviceText* signalled_by;
   uint32_t expected;
-  uint32_t arrived;         ///< by threads, since init
-  uint64_t seen;            ///< phases << 32 | arrived, when a wait last passed
-  uint32_t reported_warps;  ///< bit w: warp w has reported that it is stuck here
+  uint32_t arrived;          ///< by threads, since init
+  uint64_t seen;             ///< phases << 32 | arrived, when a wait last passed
+  uint32_t reported_warps;   ///< bit w: warp w has reported that it is stuck here
+  uint32_t traced_warps[2];  ///< by the parity of the phase: bit w: warp w has recorded its wait
   uint16_t stage;
   uint8_t side;
   uint8_t unobservable;  ///< gpu::Unobservable
@@ -42,8 +43,11 @@ WARPLOOM_FN void note_init(SharedAddress barrier, uint32_t count) noexcept {
   notes.expected = count;
 }
 
+// A trace needs no counts.
+
 /// Before the arrival itself, so that whoever it releases finds it counted.
 WARPLOOM_FN void note_arrival(SharedAddress barrier, uint32_t count) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   // red.relaxed.cluster.shared::cluster.add.u32 [a], count
   asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
                    barrier.value + notes_offset + static_cast<uint32_t>(offsetof(BarrierNotes, arrived))),
@@ -52,6 +56,7 @@ WARPLOOM_FN void note_arrival(SharedAddress barrier, uint32_t count) noexcept {
   if (barrier.value >> shared_rank_shift != ptx::get_sreg_cluster_ctarank()) __threadfence();
 }
 WARPLOOM_FN void note_drop(SharedAddress barrier, uint32_t count) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   note_arrival(barrier, count);
   asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
                    barrier.value + notes_offset + static_cast<uint32_t>(offsetof(BarrierNotes, expected))),
@@ -60,6 +65,7 @@ WARPLOOM_FN void note_drop(SharedAddress barrier, uint32_t count) noexcept {
 }
 /// After a wait for `phases` phases has passed.
 WARPLOOM_FN void note_passed(SharedAddress barrier, uint32_t phases) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   volatile BarrierNotes& notes = notes_of(barrier);
   // All who pass write the same; a fresh barrier, which 0 phases pass, has seen nothing.
   if (phases != 0 && static_cast<uint32_t>(notes.seen >> 32) != phases)
