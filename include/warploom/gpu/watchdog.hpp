@@ -35,7 +35,7 @@ class Watchdog {
 };
 
 /// Arms the kernels of this file, each of which has a watchdog of its own. `limit_ns`: how long a wait may take.
-[[maybe_unused]] static Result<Watchdog> arm_watchdog([[maybe_unused]] uint64_t limit_ns = 1'000'000'000) {
+[[maybe_unused]] static Result<Watchdog> arm_watchdog([[maybe_unused]] uint64_t limit_ns = WARPLOOM_WATCHDOG_NS) {
 #if WARPLOOM_WATCHDOG
   void* memory = nullptr;
   void* seen_by_gpu = nullptr;

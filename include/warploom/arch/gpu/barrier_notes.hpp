@@ -30,7 +30,8 @@ WARPLOOM_FN BarrierNotes& notes_of(SharedAddress barrier) noexcept {
 WARPLOOM_FN uint64_t global_nanoseconds() noexcept { return ptx::get_sreg_globaltimer(); }
 
 /// Lane 0 speaks for all: it is in every warp that is whole, and elect.sync chooses it. (The lowest lane of those that
-/// happen to run together would not do: lane 0 writes its record alone, and the others then have a lowest of their own.)
+/// happen to run together would not do: lane 0 writes its record alone, and the others then have a lowest of their
+/// own.)
 WARPLOOM_FN bool speaks_for_warp() noexcept { return ptx::get_sreg_laneid() == 0; }
 
 // ---- called by arch/gpu/mbarrier.hpp
@@ -41,8 +42,11 @@ WARPLOOM_FN void note_init(SharedAddress barrier, uint32_t count) noexcept {
   notes.expected = count;
 }
 
+// A trace needs no counts.
+
 /// Before the arrival itself, so that whoever it releases finds it counted.
 WARPLOOM_FN void note_arrival(SharedAddress barrier, uint32_t count) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   // red.relaxed.cluster.shared::cluster.add.u32 [a], count
   asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
                    barrier.value + notes_offset + static_cast<uint32_t>(offsetof(BarrierNotes, arrived))),
@@ -51,6 +55,7 @@ WARPLOOM_FN void note_arrival(SharedAddress barrier, uint32_t count) noexcept {
   if (barrier.value >> shared_rank_shift != ptx::get_sreg_cluster_ctarank()) __threadfence();
 }
 WARPLOOM_FN void note_drop(SharedAddress barrier, uint32_t count) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   note_arrival(barrier, count);
   asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(
                    barrier.value + notes_offset + static_cast<uint32_t>(offsetof(BarrierNotes, expected))),
@@ -59,6 +64,7 @@ WARPLOOM_FN void note_drop(SharedAddress barrier, uint32_t count) noexcept {
 }
 /// After a wait for `phases` phases has passed.
 WARPLOOM_FN void note_passed(SharedAddress barrier, uint32_t phases) noexcept {
+  if constexpr (!WARPLOOM_WATCHDOG) return;
   volatile BarrierNotes& notes = notes_of(barrier);
   // All who pass write the same; a fresh barrier, which 0 phases pass, has seen nothing.
   if (phases != 0 && static_cast<uint32_t>(notes.seen >> 32) != phases)

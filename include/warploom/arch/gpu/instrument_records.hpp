@@ -21,6 +21,11 @@ struct DeviceText {
 
 // ---- watchdog
 
+/// How long a wait may take, in nanoseconds.
+#ifndef WARPLOOM_WATCHDOG_NS
+#define WARPLOOM_WATCHDOG_NS 1000000000
+#endif
+
 /// What cannot be seen of a barrier's arrivals: the hardware makes them.
 enum Unobservable : uint32_t { unobservable_nothing = 0, unobservable_bytes = 1, unobservable_commits = 2 };
 

@@ -21,17 +21,17 @@ WARPLOOM_FN ::warploom::gpu::TraceRegion* trace_region() noexcept {
   if (buffer == nullptr) return nullptr;
   const uint32_t block = ::blockIdx.x + ::gridDim.x * (::blockIdx.y + ::gridDim.y * ::blockIdx.z);
   const uint32_t warp = ::threadIdx.x / warp_size;
-  if (block >= buffer->blocks || warp >= buffer->warps) {
-    atomicAdd(&buffer->strangers, 1u);
-    return nullptr;
-  }
+  if (block >= buffer->blocks || warp >= buffer->warps) return nullptr;
   return buffer->regions + block * buffer->warps + warp;
 }
 
-/// Called by one lane. The record's time, SM and lane are filled in here unless `record` has them.
+/// Called by one lane, which fills in where it is.
 static __device__ __noinline__ void write_trace(::warploom::gpu::TraceRecord record) {
   ::warploom::gpu::TraceRegion* const region = trace_region();
-  if (region == nullptr) return;
+  if (region == nullptr) {
+    if (trace_buffer != nullptr) atomicAdd(&trace_buffer->strangers, 1u);
+    return;
+  }
   const uint32_t slot = atomicAdd(&region->attempts, 1u);
   if (slot == 0) region->cluster_rank = ptx::get_sreg_cluster_ctarank();
   if (slot >= trace_buffer->capacity) return;

@@ -10,11 +10,6 @@
 
 #include "warploom/arch/gpu/barrier_notes.hpp"
 
-/// How long a wait may take, in nanoseconds.
-#ifndef WARPLOOM_WATCHDOG_NS
-#define WARPLOOM_WATCHDOG_NS 1000000000
-#endif
-
 namespace warploom::inline WARPLOOM_MACHINE::arch::detail {
 
 namespace records = ::warploom::gpu;
