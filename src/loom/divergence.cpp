@@ -55,7 +55,8 @@ bool Cluster::stranded(Warp& warp, bool standstill) {
 
     std::vector<std::string> causes;
     if (exited != 0) causes.push_back(fmt::format("{} {} exited", lanes_in_words(exited), verb(exited, "has", "have")));
-    for (const auto& [where, lanes] : elsewhere) causes.push_back(fmt::format("{} {}", lanes_in_words(lanes), where));
+    for (const auto& [where, lanes] : elsewhere)  // "waits at ...", but several lanes wait
+      causes.push_back(fmt::format("{} {}{}", lanes_in_words(lanes), verb(lanes, "waits", "wait"), where.substr(5)));
     Thread* first = warp.lanes[open->first_lane];
     add_finding(first, open->pc, "DIVERGENCE",
                 fmt::format("{} of warp {} {} in {} for the rest of the warp, but {}", lanes_in_words(open->arrived),

@@ -125,45 +125,6 @@ TEST(WarpCollectives, AllocationsWithDifferentSizesInOneWarp) {
        {"DIVERGENCE", {"tcgen05.alloc with different arguments"}});
 }
 
-TEST(WarpCollectives, LaneThatNeverComes) {
-  static Line line;
-  const auto kernel = [](bool buggy) {
-    auto& s = shared<Storage>();
-    init_barriers(s.full, 1);
-    if (buggy && lane_index() == 5) return;
-    AT_LINE(line, syncwarp());
-    shuffle(0, 0);
-  };
-  for (const Schedule& schedule : schedules()) {
-    SCOPED_TRACE(schedule.text());
-    const Outcome outcome = run({}, kernel, true, with(schedule));
-    ASSERT_EQ(outcome.report.findings.size(), 1u);
-    EXPECT_EQ(outcome.report.findings[0].code, "DEADLOCK");
-    ASSERT_EQ(outcome.report.waiting.size(), 1u);
-    const Waiter& waiter = outcome.report.waiting[0];
-    EXPECT_EQ(waiter.kind, WaitKind::warp_collective);
-    EXPECT_EQ(waiter.object, "bar.warp.sync of its own warp");
-    EXPECT_EQ(waiter.at.user.line, line);
-    EXPECT_EQ(waiter.agents.at(0).lanes, 0xffffffdfu);
-    EXPECT_EQ(waiter.causes.at(0), "lanes 0x00000020 of mask 0xffffffff have not come; lane 5 has exited");
-  }
-  always_clean({}, kernel, false);
-}
-
-TEST(WarpCollectives, EachStrandedWarpHasItsOwnRow) {
-  const Outcome outcome = run(
-      {.threads = 64},
-      [](bool) {
-        if (lane_index() == warp_index()) return;
-        syncwarp();
-        shuffle(0, 0);
-      },
-      true);
-  ASSERT_EQ(outcome.report.waiting.size(), 2u);
-  EXPECT_TRUE(contains(outcome.report.waiting[0].causes.at(0), "lanes 0x00000001"));
-  EXPECT_TRUE(contains(outcome.report.waiting[1].causes.at(0), "lanes 0x00000002"));
-}
-
 TEST(WarpCollectives, LanesMayMeetAtDifferentLines) {
   always_clean(
       {},

@@ -5,17 +5,17 @@
 using namespace misuse;
 
 #if defined(WARPLOOM_POSITIVE)
-constexpr OutputPipelineConfig opc{.num_stages = 4, .stage_stride_cols = 128, .cta_group = 1};
+constexpr OutputPipelineConfig config{.num_stages = 4, .stage_stride_cols = 128, .cta_group = 1};
 #elif defined(RING_TOO_LARGE)
-constexpr OutputPipelineConfig opc{.num_stages = 5, .stage_stride_cols = 128, .cta_group = 1};
+constexpr OutputPipelineConfig config{.num_stages = 5, .stage_stride_cols = 128, .cta_group = 1};
 #elif defined(RING_TOO_NARROW)
-constexpr OutputPipelineConfig opc{.num_stages = 4, .stage_stride_cols = 64, .cta_group = 1};
+constexpr OutputPipelineConfig config{.num_stages = 4, .stage_stride_cols = 64, .cta_group = 1};
 #endif
 
 using Payload = BlockwiseFP8TilePayload<e4m3, e4m3, 128, 128, ClusterShape<1, 1, 1>>;
 
 MISUSE_ENTRY multiply(SharedMemBarrier* barriers, Payload::Slot* slot) {
-  OutputTilePipeline<opc> ring(barriers, {});
+  OutputTilePipeline<config> ring(barriers, {});
   auto stage = ring.producer();
   umma(stage.tmem(), Payload::A(slot->a), Payload::B(slot->b), Accumulate::fresh);
 }

@@ -3,6 +3,7 @@
 
 #include "warploom/pipeline/per_k.hpp"
 #include "warploom/warp/contexts.hpp"
+#include "warploom/warp/skeleton.hpp"
 
 #if WARPLOOM_GPU
 #define MISUSE_ENTRY __global__ void
@@ -31,6 +32,9 @@ struct TwoRolesFree {
 
 using Ring = ProducerConsumerPipeline<3, OneRoleFrees>;
 using SharedRing = ProducerConsumerPipeline<3, TwoRolesFree>;
-using Output = OutputTilePipeline<OutputPipelineConfig{.num_stages = 2, .stage_stride_cols = 128, .cta_group = 1}>;
+constexpr OutputPipelineConfig opc{.num_stages = 2, .stage_stride_cols = 128, .cta_group = 1};
+using Output = OutputTilePipeline<opc>;
+using Input = InputTilePipeline<StandardTilePayload<bf16, bf16, 64, 16, ClusterShape<1, 1, 1>>, 2,
+                                filled_by<tma_bytes<Load>>, freed_by<mma_commit<Mma, to_operand_sources>>>;
 
 }  // namespace misuse

@@ -112,8 +112,7 @@ class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputPr
   WARPLOOM_FN ~InputProducerStage() noexcept {}
 
   WARPLOOM_FN void release() noexcept {
-    this->settle();
-    this->ring_->pipeline.producer_step();
+    this->settle([&]() WARPLOOM_LAMBDA { this->ring_->pipeline.producer_step(); });
   }
 
  private:
@@ -160,9 +159,10 @@ class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring, InputCo
   WARPLOOM_FN ~InputConsumerStage() noexcept {}
 
   WARPLOOM_FN void release() noexcept {
-    this->settle();
-    this->ring_->pipeline.template signal_free<Role>();
-    this->ring_->pipeline.consumer_step();
+    this->settle([&]() WARPLOOM_LAMBDA {
+      this->ring_->pipeline.template signal_free<Role>();
+      this->ring_->pipeline.consumer_step();
+    });
   }
 
  private:

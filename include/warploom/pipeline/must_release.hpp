@@ -51,8 +51,12 @@ class MustRelease {
     arch::claim_held<Label>(false, Misuse::dropped);
 #endif
   }
-  WARPLOOM_FN void settle() noexcept {
+  /// Calls `give_back`. It comes before the handle counts as released, so that nothing lies between that and the end of
+  /// the handle: the optimiser then sees a release also of a handle whose address other functions have had.
+  template <class F>
+  WARPLOOM_FN void settle(F&& give_back) noexcept {
     arch::claim_held<Label>(held_, Misuse::released_twice);
+    give_back();
     held_ = false;
   }
   WARPLOOM_FN void claim_held() const noexcept { arch::claim_held<Label>(held_, Misuse::used_after_release); }

@@ -202,8 +202,7 @@ class [[nodiscard]] MmaStage : MustRelease<typename OutputTilePipeline<opc>::Pro
   /// The full barrier, which release() commits to.
   WARPLOOM_FN CommittedBarrier mbar() const noexcept { return {ring_->pipeline.producer_mbar(index())}; }
   WARPLOOM_FN void release() noexcept {
-    this->settle();
-    ring_->release_from_mma(stage_);
+    this->settle([&]() WARPLOOM_LAMBDA { ring_->release_from_mma(stage_); });
   }
 
  private:
@@ -229,8 +228,7 @@ class [[nodiscard]] EpilogueStage : MustRelease<typename OutputTilePipeline<opc>
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
   WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
   WARPLOOM_FN void release() noexcept {
-    this->settle();
-    ring_->release_from_epilogue();
+    this->settle([&]() WARPLOOM_LAMBDA { ring_->release_from_epilogue(); });
   }
 
  private:

@@ -207,9 +207,10 @@ class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
   }
   WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index()); }  ///< the full barrier
   WARPLOOM_FN void release() noexcept {
-    Base::settle();
-    ring_->signal_full();
-    ring_->producer_step();
+    Base::settle([&]() WARPLOOM_LAMBDA {
+      ring_->signal_full();
+      ring_->producer_step();
+    });
   }
 
  private:
@@ -265,13 +266,13 @@ class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
     slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
   }
   WARPLOOM_FN void release() noexcept {
-    Base::settle();
-    slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
-    ring_->consumer_step();
+    Base::settle([&]() WARPLOOM_LAMBDA {
+      slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+      ring_->consumer_step();
+    });
   }
   WARPLOOM_FN void release_without_signal() noexcept {
-    Base::settle();
-    ring_->consumer_step();
+    Base::settle([&]() WARPLOOM_LAMBDA { ring_->consumer_step(); });
   }
 
  private:
@@ -337,8 +338,7 @@ class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
   }
   WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
   WARPLOOM_FN void release() noexcept {
-    Base::settle();
-    ring_->template signal_free<Role>(index_);
+    Base::settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
   }
   /// Releases this slot and holds the newer one in its place: the step of a loop that keeps one slot back.
   WARPLOOM_FN void replace_with(LateStage&& newer) noexcept {

@@ -185,8 +185,7 @@ class [[nodiscard]] MmaWarp : public detail::MmaSide<opc, mma_threads, epilogue_
     return Base::acquire_k_stage_linear();
   }
   WARPLOOM_FN void release() noexcept {
-    settle();
-    this->finish();
+    settle([&]() WARPLOOM_LAMBDA { this->finish(); });
   }
 
  private:
@@ -255,8 +254,7 @@ class [[nodiscard]] EpilogueWarp : public detail::EpilogueSide<opc, mma_threads,
     return Base::acquire_k_stage_linear();
   }
   WARPLOOM_FN void release() noexcept {
-    settle();
-    this->dealloc_barrier.signal_complete();
+    settle([&]() WARPLOOM_LAMBDA { this->dealloc_barrier.signal_complete(); });
   }
 
  private:

@@ -11,6 +11,7 @@
 
 #include "warploom/arch/cluster.hpp"
 #include "warploom/arch/pdl.hpp"
+#include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/contexts.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
