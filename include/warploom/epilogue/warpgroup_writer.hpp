@@ -35,13 +35,15 @@ class WarpgroupWriter {
   WARPLOOM_FN void write(const Accumulator& sum, int row, int column) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns % strip_columns == 0,
                   "warploom: the accumulator does not fit the writer's strips");
+    // Asked once: a warp's index is a shuffle, which compilers do not merge.
+    const uint32_t warp_row = 16 * (arch::warp_index() % 4);
     WARPLOOM_UNROLL
     for (int strip = 0; strip < Accumulator::columns / strip_columns; ++strip) {
       if (stores()) arch::bulk_wait_group_read<buffers - 1>();  // this buffer's last store has read it
       sync();
       const Tile tile(storage_->tiles[group_][next_]);
       WARPLOOM_UNROLL
-      for (int block = 0; block < Accumulator::blocks; ++block) stage(tile, sum, block, strip);
+      for (int block = 0; block < Accumulator::blocks; ++block) stage(tile, sum, block, strip, warp_row);
       arch::fence_proxy_async_shared();
       sync();
       if (stores()) {
@@ -65,9 +67,10 @@ class WarpgroupWriter {
   /// One block of 64 rows: four 8 x 8 tiles at a time, rows 0-7 and 8-15 of sixteen columns. Lane l names row l % 8 of
   /// tile l / 8.
   template <class Accumulator>
-  static WARPLOOM_FN void stage(const Tile& tile, const Accumulator& sum, int block, int strip) noexcept {
+  static WARPLOOM_FN void stage(const Tile& tile, const Accumulator& sum, int block, int strip,
+                                uint32_t warp_row) noexcept {
     const uint32_t lane = arch::lane_index();
-    const uint32_t row = 64 * block + 16 * (arch::warp_index() % 4) + 8 * (lane / 8 % 2) + lane % 8;
+    const uint32_t row = 64 * block + warp_row + 8 * (lane / 8 % 2) + lane % 8;
     WARPLOOM_UNROLL
     for (int unit = 0; unit < strip_columns / 8; unit += 2) {
       const int first = 4 * (strip * strip_columns / 8 + unit);

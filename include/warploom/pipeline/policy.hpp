@@ -137,6 +137,8 @@ struct lane_per_warp {
     const uint32_t lane = arch::lane_index();
     if constexpr (Cluster::size == 1 || std::is_same_v<Target, to_self>) {
       if (lane == 0) arch::mbarrier_arrive(barrier);
+    } else if constexpr (reaches_everyone<Target, Cluster>) {
+      if (lane < Cluster::size) arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));
     } else {
       if (lane < Cluster::size && (Target::template mask<Cluster>(arch::cluster_rank()) >> lane & 1) != 0)
         arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));

@@ -112,6 +112,14 @@ struct to_first {
   }
 };
 
+/// Whether each CTA tells every CTA: no mask to look at then. (A compiler does not know that ranks are below the size.)
+template <class Target, class Cluster>
+inline constexpr bool reaches_everyone = [] {
+  for (uint32_t rank = 0; rank < Cluster::size; ++rank)
+    if (Target::template mask<Cluster>(rank) != (1u << Cluster::size) - 1) return false;
+  return true;
+}();
+
 /// One arrival of this thread on the barrier in every CTA of the target.
 template <class Target, class Cluster>
 WARPLOOM_FN void arrive_at(arch::SharedAddress barrier) noexcept {

@@ -26,8 +26,11 @@ struct ClusterShape {
   static constexpr int a_sharers = cluster_n;          ///< CTAs that share one A tile
   static constexpr int b_sharers = cluster_m / group;  ///< CTAs that share one B tile
 
-  static WARPLOOM_CONST_FN uint32_t rank_m(uint32_t rank) { return rank % cluster_m; }
-  static WARPLOOM_CONST_FN uint32_t rank_n(uint32_t rank) { return rank / cluster_m; }
+  // A compiler does not know that a rank is below the cluster's size: where there is one row or column, do not ask it.
+  static WARPLOOM_CONST_FN uint32_t rank_m(uint32_t rank) {
+    return cluster_m > 1 && cluster_n == 1 ? rank : rank % cluster_m;
+  }
+  static WARPLOOM_CONST_FN uint32_t rank_n(uint32_t rank) { return cluster_n == 1 ? 0 : rank / cluster_m; }
   static WARPLOOM_CONST_FN bool leads(uint32_t rank) { return rank % group == 0; }
 
   /// CTAs that receive the A slice this CTA loads.

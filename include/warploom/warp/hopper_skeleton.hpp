@@ -42,25 +42,25 @@ class HopperSkeleton {
     arch::grid_dependency_wait();
 
     const uint32_t group = warp / 4;
+    Kernel kernel(params, storage, group);
+    const auto tiles = kernel.tiles();
     if (group < static_cast<uint32_t>(Roles::groups)) {
       arch::register_increase<math_registers>();
       arch::name_role<typename Roles::Math>();
-      Kernel kernel(params, storage, group);
-      math(kernel, group);
+      math(kernel, tiles, group);
     } else {
       arch::register_decrease<load_registers>();
-      Kernel kernel(params, storage, group);
       if (warp == Roles::Load::first_warp) {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
-          for (Tile tile : kernel.tiles()) kernel.load(tile);
+          for (Tile tile : tiles) kernel.load(tile);
           kernel.input.drain();
         }
       } else if (warp == Roles::EpilogueLoad::first_warp) {
         if constexpr (requires(Tile tile) { kernel.epilogue_load(tile); }) {
           arch::name_role<typename Roles::EpilogueLoad>();
           if (arch::elect_one())
-            for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+            for (Tile tile : tiles) kernel.epilogue_load(tile);
         }
       }
     }
@@ -78,9 +78,10 @@ class HopperSkeleton {
       arch::syncthreads();
   }
 
-  static WARPLOOM_FN void math(Kernel& kernel, uint32_t group) noexcept {
+  template <class Tiles>
+  static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;
-    for (Tile tile : kernel.tiles()) {
+    for (Tile tile : tiles) {
       if constexpr (Kernel::ping_pong) {
         if (turn++ % Roles::groups != group) {
           kernel.pass_over(tile);

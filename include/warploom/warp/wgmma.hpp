@@ -118,7 +118,7 @@ class [[nodiscard]] Mainloop {
       loop_.input_.pipeline.consumer_step();
       loop_.free_older();
       loop_.held_ = this->stage_;
-      loop_.holds_ = true;
+      ++loop_.done_;
     }
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
@@ -131,17 +131,13 @@ class [[nodiscard]] Mainloop {
   struct End {};
   class Iterator {
    public:
-    WARPLOOM_FN explicit Iterator(Mainloop& loop) noexcept : loop_(loop), left_(loop.slots_) {}
+    WARPLOOM_FN explicit Iterator(Mainloop& loop) noexcept : loop_(loop) {}
     WARPLOOM_FN Stage operator*() const noexcept { return Stage(loop_); }
-    WARPLOOM_FN Iterator& operator++() noexcept {
-      --left_;
-      return *this;
-    }
-    WARPLOOM_FN bool operator!=(End) const noexcept { return left_ > 0; }
+    WARPLOOM_FN Iterator& operator++() noexcept { return *this; }  // leaving the stage counts
+    WARPLOOM_FN bool operator!=(End) const noexcept { return loop_.done_ < loop_.slots_; }
 
    private:
     Mainloop& loop_;
-    int left_;
   };
 
   WARPLOOM_FN Mainloop(Accumulator& accumulator, Input& input, int slots) noexcept
@@ -151,7 +147,7 @@ class [[nodiscard]] Mainloop {
   }
   WARPLOOM_FN ~Mainloop() noexcept {
     accumulator_.wait();
-    if (holds_) input_.pipeline.template signal_free<Role>(held_);
+    if (done_ > 0) input_.pipeline.template signal_free<Role>(held_);
   }
   Mainloop(const Mainloop&) = delete;
   Mainloop& operator=(const Mainloop&) = delete;
@@ -161,7 +157,7 @@ class [[nodiscard]] Mainloop {
 
  private:
   WARPLOOM_FN void free_older() noexcept {
-    if (!holds_) return;
+    if (done_ == 0) return;
     Accumulator::wait_older();
     input_.pipeline.template signal_free<Role>(held_);
   }
@@ -169,8 +165,8 @@ class [[nodiscard]] Mainloop {
   Accumulator& accumulator_;
   Input& input_;
   int slots_;
-  uint32_t held_ = 0;  ///< the slot whose wgmmas may be in flight
-  bool holds_ = false;
+  int done_ = 0;       ///< stages left
+  uint32_t held_ = 0;  ///< the last of them, whose wgmmas may be in flight
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE
