@@ -9,6 +9,7 @@
 #include "warploom/epilogue/writer.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/skeleton.hpp"
+#include "warploom/types/unrolled.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

@@ -1,6 +1,6 @@
 // Standstill: who waits where for whom (verification.md §2.6).
 #include "loom/probe_kernel.hpp"
-#include "warploom/pipeline/text.hpp"
+#include "warploom/types/text.hpp"
 
 namespace warploom::loom {
 namespace {

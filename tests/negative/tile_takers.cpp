@@ -6,16 +6,13 @@
 using namespace misuse;
 
 #if defined(WARPLOOM_POSITIVE)
-using Takers = taken_by<elected_lane<Load>, whole_warps<Epilogue>>;
+using Takers = freed_by<one_thread<Load, to_first>, lane_per_warp<Epilogue, to_first>>;
 using Taker = Epilogue;
 #elif defined(TAKERS_STRANGER)
-using Takers = taken_by<elected_lane<Load>, whole_warps<Epilogue>>;
+using Takers = freed_by<one_thread<Load, to_first>, lane_per_warp<Epilogue, to_first>>;
 using Taker = Mma;
 #elif defined(TAKERS_PACE)
-using Takers = taken_by<whole_warps<Epilogue>, elected_lane<Load>>;
-using Taker = Epilogue;
-#elif defined(TAKERS_LANE_OF_MANY)
-using Takers = taken_by<elected_lane<Epilogue>>;
+using Takers = freed_by<lane_per_warp<Epilogue, to_first>, one_thread<Load, to_first>>;
 using Taker = Epilogue;
 #endif
 using Schedule = ClcScheduler<ClusterShape<1, 1, 1>, 2, Takers>;

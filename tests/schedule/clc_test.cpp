@@ -172,8 +172,8 @@ static_assert(ClcScheduler<ClusterShape<2, 2, 1>>::empty_count == 2 + 1 + 2 + 8)
 static_assert(ClcScheduler<ClusterShape<1, 2, 1>>::empty_count == 2 + 2 + 2 + 8);
 static_assert(ClcScheduler<ClusterShape<2, 2, 2>>::empty_count == 4 + 2 + 4 + 16);
 static_assert(ClcScheduler<ClusterShape<2, 4, 2>, 3>::empty_count == 8 + 4 + 8 + 32);
-static_assert(
-    ClcScheduler<ClusterShape<2, 2, 1>, 2, taken_by<elected_lane<Load>, whole_warps<Epilogue>>>::empty_count == 10);
+static_assert(ClcScheduler<ClusterShape<2, 2, 1>, 2,
+                           freed_by<one_thread<Load, to_first>, lane_per_warp<Epilogue, to_first>>>::empty_count == 10);
 static_assert(ClcScheduler<ClusterShape<2, 2, 1>>::full_count == 1);
 
 // ---- the kernel that uses it

@@ -1,5 +1,5 @@
 // The order of tiles: each exactly once for any extents, panels that fit into L2, and the plain order unless asked.
-#include "warploom/schedule/raster.hpp"
+#include "warploom/types/raster.hpp"
 
 #include <gtest/gtest.h>
 

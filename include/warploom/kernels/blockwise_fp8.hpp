@@ -13,6 +13,7 @@
 #include "warploom/schedule/clc.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/skeleton.hpp"
+#include "warploom/types/unrolled.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 

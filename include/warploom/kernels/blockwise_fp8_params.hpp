@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "warploom/schedule/raster.hpp"
+#include "warploom/types/raster.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/tensor_map.hpp"
 

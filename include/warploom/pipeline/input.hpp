@@ -9,24 +9,10 @@
 //   { auto in = input.consume(); umma(acc, in.a(), in.b(), Accumulate::fresh); }       // mma: leaving commits
 #pragma once
 
-#include "warploom/pipeline/payload.hpp"
-#include "warploom/pipeline/producer_consumer.hpp"
+#include "warploom/pipeline/input_stages.hpp"
 #include "warploom/pipeline/stage_range.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
-
-template <class Ring>
-class InputProducer;
-template <class Ring, class Role>
-class InputConsumer;
-template <class Ring>
-class ProducerTiles;
-template <class Ring>
-class InputProducerStage;
-template <class Ring, class Role>
-class ConsumerTiles;
-template <class Ring, class Role>
-class InputConsumerStage;
 
 template <class Payload_, int stages, class Filled_, class Freed_, int k_group = 1>
 class InputTilePipeline {
@@ -143,5 +129,3 @@ class InputTilePipeline {
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE
-
-#include "warploom/pipeline/input_stages.hpp"

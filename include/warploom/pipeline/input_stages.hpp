@@ -5,7 +5,8 @@
 //   auto slot = loads.acquire_if_needed(ready);          // ... and wait only if that failed
 #pragma once
 
-#include "warploom/pipeline/input.hpp"
+#include "warploom/pipeline/payload.hpp"
+#include "warploom/pipeline/producer_consumer.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
@@ -85,17 +86,12 @@ class FilledSlot {
 
 /// A free slot for one scope, armed: its operands on the leader, what is local here. Leaving steps.
 template <class Ring>
-class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring, ProducerTiles<Ring>> {
+class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring, ProducerTiles<Ring>>, Scope {
   using Slot = detail::SlotToFill<Ring, ProducerTiles>;
-  friend Slot;
 
  public:
   WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready = false) noexcept : Slot(ring, k, ready) {}
   WARPLOOM_FN ~ProducerTiles() noexcept { this->ring_->pipeline.producer_step(); }
-  ProducerTiles(const ProducerTiles&) = delete;
-  ProducerTiles& operator=(const ProducerTiles&) = delete;
-
- private:
   WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
 };
 
@@ -104,7 +100,6 @@ template <class Ring>
 class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputProducerStage<Ring>>,
                                          MustRelease<typename Ring::Protocol> {
   using Slot = detail::SlotToFill<Ring, InputProducerStage>;
-  friend Slot;
 
  public:
   WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : Slot(&ring, k, false) {}
@@ -114,17 +109,14 @@ class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputPr
   WARPLOOM_FN void release() noexcept {
     this->settle([&]() WARPLOOM_LAMBDA { this->ring_->pipeline.producer_step(); });
   }
-
- private:
   WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
 };
 
 /// A filled slot for one scope. Leaving frees it as the ring's policy for this role says: on Blackwell by a commit, so
 /// that it is free once the tensor core has read it.
 template <class Ring, class Role>
-class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring, ConsumerTiles<Ring, Role>> {
+class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring, ConsumerTiles<Ring, Role>>, Scope {
   using Slot = detail::FilledSlot<Ring, ConsumerTiles>;
-  friend Slot;
 
  public:
   WARPLOOM_FN explicit ConsumerTiles(Ring& ring, bool ready = false) noexcept
@@ -136,10 +128,6 @@ class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring, ConsumerTile
     this->ring_->pipeline.template signal_free<Role>();
     this->ring_->pipeline.consumer_step();
   }
-  ConsumerTiles(const ConsumerTiles&) = delete;
-  ConsumerTiles& operator=(const ConsumerTiles&) = delete;
-
- private:
   WARPLOOM_FN void claim() const noexcept {}
 };
 
@@ -148,7 +136,6 @@ template <class Ring, class Role>
 class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring, InputConsumerStage<Ring, Role>>,
                                          MustRelease<typename Ring::Protocol> {
   using Slot = detail::FilledSlot<Ring, InputConsumerStage>;
-  friend Slot;
 
  public:
   WARPLOOM_FN explicit InputConsumerStage(Ring& ring) noexcept : Slot(ring, ring.pipeline.consumer_stage()) {
@@ -164,8 +151,6 @@ class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring, InputCo
       this->ring_->pipeline.consumer_step();
     });
   }
-
- private:
   WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
 };
 

@@ -33,14 +33,12 @@ class LoadOrder {
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Pipeline::init_mbars(storage.barriers.ptr()); }
 
   /// The first operand loads of a tile: announced once `count` of them are out, or at the end of the scope.
-  class [[nodiscard]] FirstLoads {
+  class [[nodiscard]] FirstLoads : Scope {
    public:
     WARPLOOM_FN FirstLoads(Pipeline& pipeline, int count) noexcept : pipeline_(pipeline), left_(count) {}
     WARPLOOM_FN ~FirstLoads() noexcept {
       if (left_ > 0) pipeline_.producer_signal_and_step();
     }
-    FirstLoads(const FirstLoads&) = delete;
-    FirstLoads& operator=(const FirstLoads&) = delete;
     WARPLOOM_FN void issued() noexcept {
       if (--left_ == 0) pipeline_.producer_signal_and_step();
     }

@@ -65,6 +65,13 @@ class MustRelease {
   bool held_ = true;
 };
 
+/// Base of scopes: they stay where they are made.
+struct Scope {
+  Scope() noexcept = default;
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
+
 /// Something a stage holds and may give back early, once: a slot, an accumulator. Leaving gives back what is left.
 template <class Label>
 class Held {

@@ -15,19 +15,11 @@
 namespace warploom::inline WARPLOOM_MACHINE {
 
 template <OutputPipelineConfig opc>
-class OutputProducer;
-template <OutputPipelineConfig opc>
-class OutputConsumer;
-template <OutputPipelineConfig opc>
-class MmaStage;
-template <OutputPipelineConfig opc>
-class EpilogueStage;
+class OutputTilePipeline;
 template <OutputPipelineConfig opc>
 class OutputKPipeline;
 template <OutputPipelineConfig opc, class Input>
 class EpilogueKContext;
-template <OutputPipelineConfig opc>
-class OutputTilePipeline;
 
 /// A stage's index and its place in tensor memory, and the ring whose empty barrier frees it.
 template <OutputPipelineConfig opc>
@@ -43,6 +35,92 @@ struct OutputStage {
     arch::hold_accumulator({tmem_offset}, AccumulatorSide::epilogue);
     return {stage_index, TmemStage<opc>::from_offset(tmem_offset, stage_index), &ring};
   }
+};
+
+namespace detail {
+/// An accumulator in somebody's hands. `Handle` says whether it still is.
+template <OutputPipelineConfig opc, class Handle>
+class HeldAccumulator {
+ public:
+  WARPLOOM_FN HeldAccumulator(OutputTilePipeline<opc>& ring, const OutputStage<opc>& stage) noexcept
+      : ring_(&ring), stage_(stage) {}
+  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
+  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
+  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
+
+ protected:
+  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
+    static_cast<const Handle*>(this)->claim();
+    return stage_;
+  }
+  OutputTilePipeline<opc>* ring_;
+  OutputStage<opc> stage_;
+};
+}  // namespace detail
+
+/// A free accumulator for one scope, on the MMA lane. Leaving commits.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputProducer : public detail::HeldAccumulator<opc, OutputProducer<opc>>, Scope {
+ public:
+  WARPLOOM_FN explicit OutputProducer(OutputTilePipeline<opc>& ring) noexcept
+      : detail::HeldAccumulator<opc, OutputProducer>(ring, ring.acquire_for_mma()) {}
+  WARPLOOM_FN ~OutputProducer() noexcept { this->ring_->release_from_mma(this->stage_); }
+  WARPLOOM_FN void claim() const noexcept {}  // a scope holds it to the end
+};
+
+/// A finished accumulator for one scope. free() gives it back early, once it is in registers; leaving does otherwise.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputConsumer : public detail::HeldAccumulator<opc, OutputConsumer<opc>>, Scope {
+ public:
+  WARPLOOM_FN explicit OutputConsumer(OutputTilePipeline<opc>& ring) noexcept
+      : detail::HeldAccumulator<opc, OutputConsumer>(ring, ring.acquire_for_epilogue()) {}
+  WARPLOOM_FN ~OutputConsumer() noexcept {
+    free();
+    this->ring_->pipeline.consumer_step();
+  }
+
+  /// Gives the accumulator back now: every load of it must have been waited for.
+  WARPLOOM_FN void free() noexcept {
+    accumulator_.settle([&]() WARPLOOM_LAMBDA { this->ring_->signal_epilogue_done(); });
+  }
+  WARPLOOM_FN void claim() const noexcept { accumulator_.claim(); }
+
+ private:
+  Held<typename OutputTilePipeline<opc>::Protocol> accumulator_;
+};
+
+/// A free accumulator that must be released; release() commits and steps.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] MmaStage : public detail::HeldAccumulator<opc, MmaStage<opc>>,
+                               MustRelease<typename OutputTilePipeline<opc>::Protocol> {
+ public:
+  WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
+      : detail::HeldAccumulator<opc, MmaStage>(ring, ring.acquire_for_mma()) {}
+  MmaStage(MmaStage&&) noexcept = default;
+  WARPLOOM_FN ~MmaStage() noexcept {}
+
+  /// The full barrier, which release() commits to.
+  WARPLOOM_FN CommittedBarrier mbar() const noexcept { return {this->ring_->pipeline.producer_mbar(this->index())}; }
+  WARPLOOM_FN void release() noexcept {
+    this->settle([&]() WARPLOOM_LAMBDA { this->ring_->release_from_mma(this->stage_); });
+  }
+  WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
+};
+
+/// A finished accumulator that must be released; release() frees it and steps.
+template <OutputPipelineConfig opc>
+class [[nodiscard]] EpilogueStage : public detail::HeldAccumulator<opc, EpilogueStage<opc>>,
+                                    MustRelease<typename OutputTilePipeline<opc>::Protocol> {
+ public:
+  WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
+      : detail::HeldAccumulator<opc, EpilogueStage>(ring, ring.acquire_for_epilogue()) {}
+  EpilogueStage(EpilogueStage&&) noexcept = default;
+  WARPLOOM_FN ~EpilogueStage() noexcept {}
+
+  WARPLOOM_FN void release() noexcept {
+    this->settle([&]() WARPLOOM_LAMBDA { this->ring_->release_from_epilogue(); });
+  }
+  WARPLOOM_FN void claim() const noexcept { this->claim_held(); }
 };
 
 template <OutputPipelineConfig opc>
@@ -136,109 +214,6 @@ class OutputTilePipeline {
 
  private:
   WARPLOOM_FN Stage stage(uint32_t index) const noexcept { return {index, {tmem.addr, index}, &pipeline}; }
-};
-
-/// A free accumulator for one scope, on the MMA lane. Leaving commits.
-template <OutputPipelineConfig opc>
-class [[nodiscard]] OutputProducer {
- public:
-  WARPLOOM_FN explicit OutputProducer(OutputTilePipeline<opc>& ring) noexcept
-      : ring_(&ring), stage_(ring.acquire_for_mma()) {}
-  WARPLOOM_FN ~OutputProducer() noexcept { ring_->release_from_mma(stage_); }
-  OutputProducer(const OutputProducer&) = delete;
-  OutputProducer& operator=(const OutputProducer&) = delete;
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage_.tmem; }
-
- private:
-  OutputTilePipeline<opc>* ring_;
-  OutputStage<opc> stage_;
-};
-
-/// A finished accumulator for one scope. free() gives it back early, once it is in registers; leaving does otherwise.
-template <OutputPipelineConfig opc>
-class [[nodiscard]] OutputConsumer {
- public:
-  WARPLOOM_FN explicit OutputConsumer(OutputTilePipeline<opc>& ring) noexcept
-      : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
-  WARPLOOM_FN ~OutputConsumer() noexcept {
-    free();
-    ring_->pipeline.consumer_step();
-  }
-  OutputConsumer(const OutputConsumer&) = delete;
-  OutputConsumer& operator=(const OutputConsumer&) = delete;
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
-  /// Gives the accumulator back now: every load of it must have been waited for.
-  WARPLOOM_FN void free() noexcept {
-    accumulator_.settle([&]() WARPLOOM_LAMBDA { ring_->signal_epilogue_done(); });
-  }
-
- private:
-  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
-    accumulator_.claim();
-    return stage_;
-  }
-
-  OutputTilePipeline<opc>* ring_;
-  OutputStage<opc> stage_;
-  Held<typename OutputTilePipeline<opc>::Protocol> accumulator_;
-};
-
-/// A free accumulator that must be released; release() commits and steps.
-template <OutputPipelineConfig opc>
-class [[nodiscard]] MmaStage : MustRelease<typename OutputTilePipeline<opc>::Protocol> {
- public:
-  WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
-      : ring_(&ring), stage_(ring.acquire_for_mma()) {}
-  MmaStage(MmaStage&&) noexcept = default;
-  WARPLOOM_FN ~MmaStage() noexcept {}
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
-  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
-  /// The full barrier, which release() commits to.
-  WARPLOOM_FN CommittedBarrier mbar() const noexcept { return {ring_->pipeline.producer_mbar(index())}; }
-  WARPLOOM_FN void release() noexcept {
-    this->settle([&]() WARPLOOM_LAMBDA { ring_->release_from_mma(stage_); });
-  }
-
- private:
-  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
-    this->claim_held();
-    return stage_;
-  }
-
-  OutputTilePipeline<opc>* ring_;
-  OutputStage<opc> stage_;
-};
-
-/// A finished accumulator that must be released; release() frees it and steps.
-template <OutputPipelineConfig opc>
-class [[nodiscard]] EpilogueStage : MustRelease<typename OutputTilePipeline<opc>::Protocol> {
- public:
-  WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
-      : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
-  EpilogueStage(EpilogueStage&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueStage() noexcept {}
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
-  WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
-  WARPLOOM_FN uint32_t tmem_offset() const noexcept { return stage().tmem.offset(); }
-  WARPLOOM_FN void release() noexcept {
-    this->settle([&]() WARPLOOM_LAMBDA { ring_->release_from_epilogue(); });
-  }
-
- private:
-  WARPLOOM_FN const OutputStage<opc>& stage() const noexcept {
-    this->claim_held();
-    return stage_;
-  }
-
-  OutputTilePipeline<opc>* ring_;
-  OutputStage<opc> stage_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

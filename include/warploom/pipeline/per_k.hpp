@@ -43,7 +43,7 @@ class OutputKPipeline {
 /// One K block as the epilogue holds it: the accumulator and the input slot whose scales belong to it. Each may be
 /// given back early, once it is in registers.
 template <OutputPipelineConfig opc, class Input>
-class EpilogueKStage {
+class EpilogueKStage : Scope {
  public:
   static constexpr int columns_per_load = 32;
 
@@ -55,8 +55,6 @@ class EpilogueKStage {
         k_(k) {
     input.wait_scales();
   }
-  EpilogueKStage(const EpilogueKStage&) = delete;
-  EpilogueKStage& operator=(const EpilogueKStage&) = delete;
 
   WARPLOOM_FN int k() const noexcept { return k_; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept {

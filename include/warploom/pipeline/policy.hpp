@@ -108,17 +108,16 @@ struct every_thread {
 
 /// The one thread that plays the role (bodies of load, mma, epilogue-load) arrives.
 template <class Role, class Target = to_self>
-struct one_thread {
-  using role = Role;
-  static constexpr bool reads_generic = true;
+struct one_thread : every_thread<Role, Target> {
   static constexpr Text text = Text{"one thread of "} + Text{Role::name} + Target::text;
   template <class Cluster>
   static constexpr uint32_t arrivals = Target::template sources<Cluster>;
-
+};
+/// The same where the role runs in the leaders of CTA pairs only.
+template <class Role, class Target = to_self>
+struct leader_thread : one_thread<Role, Target> {
   template <class Cluster>
-  static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    arrive_at<Target, Cluster>(barrier);
-  }
+  static constexpr uint32_t arrivals = Target::template leaders<Cluster>;
 };
 
 /// One lane of every warp of the role arrives, once its whole warp is there. Where the slot is filled from several
@@ -190,6 +189,7 @@ constexpr auto join_texts() {
 template <class First, class... Rest>
 struct freed_by {
   /// The role a ring's consume() means when none is named: the first, or none if that could be a mistake.
+  using first = First;
   using first_role = typename First::role;
   using only_role = std::conditional_t<sizeof...(Rest) == 0, first_role, void>;
   static constexpr Text text = detail::join_texts<First, Rest...>();

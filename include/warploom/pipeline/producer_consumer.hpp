@@ -23,18 +23,158 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
+// ---- stages: one slot in one thread's hands
+
+/// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (bytes say so
+/// themselves), and steps.
 template <class Ring>
-class ProducerStage;
+class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
+  using Base = MustRelease<typename Ring::Protocol>;
+
+ public:
+  WARPLOOM_FN explicit ProducerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.producer_stage()) {
+    ring.wait_consumer();
+    ring.arm();
+  }
+  ProducerStage(ProducerStage&&) noexcept = default;
+  WARPLOOM_FN ~ProducerStage() noexcept {}
+
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index()); }  ///< the full barrier
+  WARPLOOM_FN void release() noexcept {
+    Base::settle([&]() WARPLOOM_LAMBDA {
+      ring_->signal_full();
+      ring_->producer_step();
+    });
+  }
+
+ private:
+  Ring* ring_;
+  uint32_t index_;
+};
+
+/// A free slot, armed, for one scope. Leaving fills it as the policy says, and steps.
 template <class Ring>
-class ProduceContext;
+class [[nodiscard]] ProduceContext : ProducerStage<Ring> {
+  using Stage = ProducerStage<Ring>;
+
+ public:
+  WARPLOOM_FN explicit ProduceContext(Ring& ring) noexcept : Stage(ring) {}
+  WARPLOOM_FN ~ProduceContext() noexcept { Stage::release(); }
+  using Stage::index, Stage::mbar;
+};
+
+/// A full slot. Must be released: release() frees the slot as the policy says, unless free() has, and steps.
 template <class Ring, class Role>
-class ConsumerStage;
+class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
+  static_assert(!std::is_void_v<Role>,
+                "warploom: several roles free this ring; say which one consumes: consume<Role>()");
+  using Base = MustRelease<typename Ring::Protocol>;
+
+ public:
+  WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
+    ring.wait_producer();
+    Ring::Freed::template after_wait<Role>();
+  }
+  ConsumerStage(ConsumerStage&&) noexcept = default;
+  WARPLOOM_FN ~ConsumerStage() noexcept {}
+
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    slot_.claim();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
+  /// One arrival of this thread on the empty barrier: for those who signal by hand.
+  WARPLOOM_FN void arrive() const noexcept {
+    if constexpr (Ring::Protocol::bytes != 0) arch::fence_proxy_async_shared();
+    arch::mbarrier_arrive(arch::shared_address(mbar()));
+  }
+  /// Gives the slot back now, once what it held is in registers; releasing then only steps.
+  WARPLOOM_FN void free() noexcept {
+    this->claim_held();
+    slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+  }
+  WARPLOOM_FN void release() noexcept {
+    Base::settle([&]() WARPLOOM_LAMBDA {
+      slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+      ring_->consumer_step();
+    });
+  }
+  WARPLOOM_FN void release_without_signal() noexcept {
+    Base::settle([&]() WARPLOOM_LAMBDA { ring_->consumer_step(); });
+  }
+
+ private:
+  Ring* ring_;
+  uint32_t index_;
+  Held<typename Ring::Protocol> slot_;
+};
+
+/// A full slot for one scope. Leaving frees it, unless free() has.
 template <class Ring, class Role>
-class ConsumeContext;
+class [[nodiscard]] ConsumeContext : ConsumerStage<Ring, Role> {
+  using Stage = ConsumerStage<Ring, Role>;
+
+ public:
+  WARPLOOM_FN explicit ConsumeContext(Ring& ring) noexcept : Stage(ring) {}
+  WARPLOOM_FN ~ConsumeContext() noexcept { Stage::release(); }
+  using Stage::free, Stage::index, Stage::mbar;
+};
+
+/// A full slot for one scope, freed by hand with arrive(). Leaving only steps.
 template <class Ring, class Role>
-class ExplicitConsumeContext;
+class [[nodiscard]] ExplicitConsumeContext : ConsumerStage<Ring, Role> {
+  using Stage = ConsumerStage<Ring, Role>;
+
+ public:
+  WARPLOOM_FN explicit ExplicitConsumeContext(Ring& ring) noexcept : Stage(ring) {}
+  WARPLOOM_FN ~ExplicitConsumeContext() noexcept { Stage::release_without_signal(); }
+  using Stage::arrive, Stage::index, Stage::mbar;
+};
+
+/// A full slot of a consumer that works ahead: the ring has stepped already, and release() only frees the slot. Several
+/// may be held at a time.
 template <class Ring, class Role>
-class LateStage;
+class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
+  static_assert(!std::is_void_v<Role>,
+                "warploom: several roles free this ring; say which one consumes: acquire_late<Role>()");
+  using Base = MustRelease<typename Ring::Protocol>;
+
+ public:
+  WARPLOOM_FN explicit LateStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
+    ring.wait_producer();
+    Ring::Freed::template after_wait<Role>();
+    ring.consumer_step();
+  }
+  LateStage(LateStage&&) noexcept = default;
+  WARPLOOM_FN ~LateStage() noexcept {}
+
+  WARPLOOM_FN uint32_t index() const noexcept {
+    this->claim_held();
+    return index_;
+  }
+  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
+  WARPLOOM_FN void release() noexcept {
+    Base::settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+  }
+  /// Releases this slot and holds the newer one in its place: the step of a loop that keeps one slot back.
+  WARPLOOM_FN void replace_with(LateStage&& newer) noexcept {
+    this->claim_held();
+    ring_->template signal_free<Role>(index_);
+    index_ = newer.index_;
+    newer.settle([] {});
+  }
+
+ private:
+  Ring* ring_;
+  uint32_t index_;
+};
+
+// ---- the ring
 
 template <int stages, class Protocol_>
 class ProducerConsumerPipeline {
@@ -185,172 +325,6 @@ class ProducerConsumerPipeline {
   uint32_t producer_lap_ = 0;
   uint32_t consumer_stage_ = 0;
   uint32_t consumer_lap_ = 0;
-};
-
-/// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (bytes say so
-/// themselves), and steps.
-template <class Ring>
-class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
-  using Base = MustRelease<typename Ring::Protocol>;
-
- public:
-  WARPLOOM_FN explicit ProducerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.producer_stage()) {
-    ring.wait_consumer();
-    ring.arm();
-  }
-  ProducerStage(ProducerStage&&) noexcept = default;
-  WARPLOOM_FN ~ProducerStage() noexcept {}
-
-  WARPLOOM_FN uint32_t index() const noexcept {
-    this->claim_held();
-    return index_;
-  }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->producer_mbar(index()); }  ///< the full barrier
-  WARPLOOM_FN void release() noexcept {
-    Base::settle([&]() WARPLOOM_LAMBDA {
-      ring_->signal_full();
-      ring_->producer_step();
-    });
-  }
-
- private:
-  Ring* ring_;
-  uint32_t index_;
-};
-
-/// A free slot, armed, for one scope. Leaving fills it as the policy says, and steps.
-template <class Ring>
-class [[nodiscard]] ProduceContext {
- public:
-  WARPLOOM_FN explicit ProduceContext(Ring& ring) noexcept : stage_(ring) {}
-  WARPLOOM_FN ~ProduceContext() noexcept { stage_.release(); }
-  ProduceContext(const ProduceContext&) = delete;
-  ProduceContext& operator=(const ProduceContext&) = delete;
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index(); }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return stage_.mbar(); }
-
- private:
-  ProducerStage<Ring> stage_;
-};
-
-/// A full slot. Must be released: release() frees the slot as the policy says, unless free() has, and steps.
-template <class Ring, class Role>
-class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
-  static_assert(!std::is_void_v<Role>,
-                "warploom: several roles free this ring; say which one consumes: consume<Role>()");
-  using Base = MustRelease<typename Ring::Protocol>;
-
- public:
-  WARPLOOM_FN explicit ConsumerStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
-    ring.wait_producer();
-    Ring::Freed::template after_wait<Role>();
-  }
-  ConsumerStage(ConsumerStage&&) noexcept = default;
-  WARPLOOM_FN ~ConsumerStage() noexcept {}
-
-  WARPLOOM_FN uint32_t index() const noexcept {
-    this->claim_held();
-    slot_.claim();
-    return index_;
-  }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
-  /// One arrival of this thread on the empty barrier: for those who signal by hand.
-  WARPLOOM_FN void arrive() const noexcept {
-    if constexpr (Ring::Protocol::bytes != 0) arch::fence_proxy_async_shared();
-    arch::mbarrier_arrive(arch::shared_address(mbar()));
-  }
-  /// Gives the slot back now, once what it held is in registers; releasing then only steps.
-  WARPLOOM_FN void free() noexcept {
-    this->claim_held();
-    slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
-  }
-  WARPLOOM_FN void release() noexcept {
-    Base::settle([&]() WARPLOOM_LAMBDA {
-      slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
-      ring_->consumer_step();
-    });
-  }
-  WARPLOOM_FN void release_without_signal() noexcept {
-    Base::settle([&]() WARPLOOM_LAMBDA { ring_->consumer_step(); });
-  }
-
- private:
-  Ring* ring_;
-  uint32_t index_;
-  Held<typename Ring::Protocol> slot_;
-};
-
-/// A full slot for one scope. Leaving frees it, unless free() has.
-template <class Ring, class Role>
-class [[nodiscard]] ConsumeContext {
- public:
-  WARPLOOM_FN explicit ConsumeContext(Ring& ring) noexcept : stage_(ring) {}
-  WARPLOOM_FN ~ConsumeContext() noexcept { stage_.release(); }
-  ConsumeContext(const ConsumeContext&) = delete;
-  ConsumeContext& operator=(const ConsumeContext&) = delete;
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index(); }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return stage_.mbar(); }
-  WARPLOOM_FN void free() noexcept { stage_.free(); }
-
- private:
-  ConsumerStage<Ring, Role> stage_;
-};
-
-/// A full slot for one scope, freed by hand with arrive(). Leaving only steps.
-template <class Ring, class Role>
-class [[nodiscard]] ExplicitConsumeContext {
- public:
-  WARPLOOM_FN explicit ExplicitConsumeContext(Ring& ring) noexcept : stage_(ring) {}
-  WARPLOOM_FN ~ExplicitConsumeContext() noexcept { stage_.release_without_signal(); }
-  ExplicitConsumeContext(const ExplicitConsumeContext&) = delete;
-  ExplicitConsumeContext& operator=(const ExplicitConsumeContext&) = delete;
-
-  WARPLOOM_FN uint32_t index() const noexcept { return stage_.index(); }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return stage_.mbar(); }
-  WARPLOOM_FN void arrive() const noexcept { stage_.arrive(); }
-
- private:
-  ConsumerStage<Ring, Role> stage_;
-};
-
-/// A full slot of a consumer that works ahead: the ring has stepped already, and release() only frees the slot. Several
-/// may be held at a time.
-template <class Ring, class Role>
-class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
-  static_assert(!std::is_void_v<Role>,
-                "warploom: several roles free this ring; say which one consumes: acquire_late<Role>()");
-  using Base = MustRelease<typename Ring::Protocol>;
-
- public:
-  WARPLOOM_FN explicit LateStage(Ring& ring) noexcept : ring_(&ring), index_(ring.consumer_stage()) {
-    ring.wait_producer();
-    Ring::Freed::template after_wait<Role>();
-    ring.consumer_step();
-  }
-  LateStage(LateStage&&) noexcept = default;
-  WARPLOOM_FN ~LateStage() noexcept {}
-
-  WARPLOOM_FN uint32_t index() const noexcept {
-    this->claim_held();
-    return index_;
-  }
-  WARPLOOM_FN MbarPtr mbar() const noexcept { return ring_->consumer_mbar(index()); }  ///< the empty barrier
-  WARPLOOM_FN void release() noexcept {
-    Base::settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
-  }
-  /// Releases this slot and holds the newer one in its place: the step of a loop that keeps one slot back.
-  WARPLOOM_FN void replace_with(LateStage&& newer) noexcept {
-    this->claim_held();
-    ring_->template signal_free<Role>(index_);
-    index_ = newer.index_;
-    newer.settle();
-  }
-
- private:
-  Ring* ring_;
-  uint32_t index_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

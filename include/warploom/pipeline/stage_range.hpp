@@ -4,7 +4,22 @@
 //   StageRange<ProducerTiles<Ring>, Ring*> produce(int k_blocks) { return {this, k_blocks}; }
 #pragma once
 
-#include "warploom/pipeline/k_blocks.hpp"
+#include "warploom/arch/config.hpp"
+
+namespace warploom {
+
+/// The K blocks of a tile: `count` of them from `begin` on. As a number, it is the count.
+struct KBlocks {
+  int begin = 0;
+  int count = 0;
+
+  constexpr KBlocks() = default;
+  WARPLOOM_CONST_FN KBlocks(int first, int blocks) : begin(first), count(blocks) {}
+  WARPLOOM_CONST_FN KBlocks(int blocks) : count(blocks) {}  ///< the first n blocks
+  WARPLOOM_CONST_FN operator int() const { return count; }
+};
+
+}  // namespace warploom
 
 namespace warploom::inline WARPLOOM_MACHINE {
 

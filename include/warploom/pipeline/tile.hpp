@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warploom/arch/shared.hpp"
+#include "warploom/types/descriptor.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/swizzle.hpp"
 
@@ -51,5 +52,13 @@ struct SmemTile {
 struct alignas(16) Unit {
   uint32_t words[4];
 };
+
+/// How the tensor core finds a K-major operand tile, on either chip: 8-row groups lie 8 rows apart, the leading offset
+/// is unused (hardware.md §3.2).
+template <class Tile>
+WARPLOOM_FN SmemDescriptorFields operand_fields(const Tile& tile) noexcept {
+  static_assert(Tile::swizzle != Swizzle::none, "warploom: operand tiles are swizzled");
+  return {tile.address().value, 16, 8 * Tile::row_bytes, 0, Tile::swizzle};
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

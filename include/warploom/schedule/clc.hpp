@@ -1,6 +1,5 @@
 // Dynamic scheduling by cluster launch control (sm_100): one cluster is launched per cluster tile, and a cluster that
-// runs takes over the tiles of others that have not been launched yet, until there are none. SMs whose tiles cost more,
-// or which other work keeps busy, take fewer.
+// runs takes over the tiles of others that have not been launched yet, until there are none.
 //
 // A scheduler warp in CTA 0 of the cluster asks, one request at a time; the answers go round in a ring that every role
 // of every CTA reads. A role loops over its tiles as with a static schedule, once:
@@ -8,77 +7,25 @@
 //   for (Tile tile : schedule.tiles<Load>()) kernel.load(tile);       // the first tile is the cluster's own
 //   schedule.run();                                                   // the scheduler warp
 //
-// Who takes tiles is listed in the type; the arrive counts follow. The first role of the list sets the pace: a request
-// is made when that role starts a tile, so that a cluster never holds more than one tile it has not begun to load.
+// Who takes tiles is listed in the type, as freed_by<...> with target to_first; the arrive counts follow. The first
+// role of the list sets the pace: a request is made when that role starts a tile, so that a cluster never holds more
+// than one tile it has not begun to load.
 #pragma once
-
-#include <type_traits>
 
 #include "warploom/arch/annotate.hpp"
 #include "warploom/arch/clc.hpp"
 #include "warploom/arch/proxy.hpp"
-#include "warploom/arch/warp.hpp"
+#include "warploom/pipeline/policy.hpp"
 #include "warploom/pipeline/storage.hpp"
-#include "warploom/pipeline/text.hpp"
 #include "warploom/schedule/tile.hpp"
 #include "warploom/warp/roles.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-// ---- Who takes tiles: which threads of a role, in which CTAs. One lane per warp says that an answer has been read.
-
-/// One lane of the role's only warp, in every CTA.
-template <class Role>
-struct elected_lane {
-  static_assert(Role::warps == 1, "warploom: one lane takes tiles for one warp; a role of several is whole_warps<...>");
-  using role = Role;
-  static constexpr bool whole_warp = false;
-  template <class Cluster>
-  static constexpr uint32_t arrivals = Cluster::size;
-};
-/// The same in the leaders of CTA pairs only.
-template <class Role>
-struct leader_lane : elected_lane<Role> {
-  template <class Cluster>
-  static constexpr uint32_t arrivals = Cluster::size / Cluster::cta_group;
-};
-/// Every lane of every warp of the role, in every CTA.
-template <class Role>
-struct whole_warps {
-  using role = Role;
-  static constexpr bool whole_warp = true;
-  template <class Cluster>
-  static constexpr uint32_t arrivals = Cluster::size * Role::warps;
-};
-
-namespace detail {
-template <class First, class... Rest>
-constexpr auto join_names() {
-  if constexpr (sizeof...(Rest) == 0)
-    return Text{First::role::name};
-  else
-    return Text{First::role::name} + Text{" and "} + join_names<Rest...>();
-}
-}  // namespace detail
-
-template <class First, class... Rest>
-struct taken_by {
-  static_assert(!First::whole_warp, "warploom: the role that is named first sets the pace, and does so with one lane");
-  using pace_setter = typename First::role;
-  static constexpr Text text = Text{"one lane per warp of "} + detail::join_names<First, Rest...>();
-  /// On CTA 0's barrier, per answer.
-  template <class Cluster>
-  static constexpr uint32_t arrivals = (First::template arrivals<Cluster> + ... + Rest::template arrivals<Cluster>);
-  template <class Role>
-  static constexpr bool names =
-      (std::is_same_v<typename First::role, Role> || ... || std::is_same_v<typename Rest::role, Role>);
-  template <class Role>
-  static constexpr bool whole_warp = ((First::whole_warp && std::is_same_v<typename First::role, Role>) || ... ||
-                                      (Rest::whole_warp && std::is_same_v<typename Rest::role, Role>));
-};
-
-/// As Skeleton runs its roles (warp/skeleton.hpp).
-using SkeletonRoles = taken_by<elected_lane<Load>, leader_lane<Mma>, elected_lane<EpilogueLoad>, whole_warps<Epilogue>>;
+/// Who takes tiles, as Skeleton runs its roles (warp/skeleton.hpp): all of them tell CTA 0 that an answer has been
+/// read.
+using SkeletonRoles = freed_by<one_thread<Load, to_first>, leader_thread<Mma, to_first>,
+                               one_thread<EpilogueLoad, to_first>, lane_per_warp<Epilogue, to_first>>;
 
 template <class Cluster, int stages = 2, class Takers = SkeletonRoles>
 class ClcScheduler {
@@ -87,6 +34,9 @@ class ClcScheduler {
   static constexpr int num_stages = stages;
   static constexpr uint32_t full_count = 1;  ///< the arming; the answer brings the bytes
   static constexpr uint32_t empty_count = Takers::template arrivals<Cluster>;
+  using PaceSetter = typename Takers::first_role;
+  static_assert(Takers::first::template arrivals<ClusterShape<1, 1, 1>> == 1,
+                "warploom: the role that is named first sets the pace, and does so with one thread");
 
   struct Storage {
     SMemArray<arch::ClcResponse, stages> answers;
@@ -116,8 +66,8 @@ class ClcScheduler {
   /// The tiles as a role sees them; one pass.
   template <class Role>
   class Tiles {
-    static_assert(Takers::template names<Role>,
-                  "warploom: this role is not among those that take tiles; name it in taken_by<...>");
+    static_assert(Takers::template frees<Role>,
+                  "warploom: this role is not among those that take tiles; name it in freed_by<...>");
 
    public:
     struct End {};
@@ -184,7 +134,7 @@ class ClcScheduler {
   };
   struct Started {
     static constexpr char name[] = "tiles.started";
-    static constexpr Text text = Text{"one lane of "} + Text{Takers::pace_setter::name};
+    static constexpr Text text = Text{"one lane of "} + Text{PaceSetter::name};
   };
   static constexpr int none = -1;
 
@@ -210,7 +160,7 @@ class ClcScheduler {
   /// the scheduler made when it had seen this phase.
   template <class Role>
   WARPLOOM_FN void start() const noexcept {
-    if constexpr (std::is_same_v<Role, typename Takers::pace_setter>)
+    if constexpr (std::is_same_v<Role, PaceSetter>)
       if (arch::cluster_rank() == 0) arch::mbarrier_arrive(address(storage_->started.ptr()));
   }
 
@@ -229,13 +179,7 @@ class ClcScheduler {
   template <class Role>
   WARPLOOM_FN int take(uint32_t count) const noexcept {
     const int index = read(count);
-    const arch::SharedAddress freed = in_cta(address(storage_->empty[slot(count)]), 0);
-    if constexpr (Takers::template whole_warp<Role>) {
-      arch::syncwarp();
-      if (arch::lane_index() == 0) arch::mbarrier_arrive(freed);
-    } else {
-      arch::mbarrier_arrive(freed);
-    }
+    Takers::template signal<Role, Cluster>(address(storage_->empty[slot(count)]));
     return index;
   }
 

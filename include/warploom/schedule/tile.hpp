@@ -4,9 +4,9 @@
 #pragma once
 
 #include "warploom/arch/identity.hpp"
-#include "warploom/pipeline/k_blocks.hpp"
+#include "warploom/pipeline/stage_range.hpp"
 #include "warploom/pipeline/topology.hpp"
-#include "warploom/schedule/raster.hpp"
+#include "warploom/types/raster.hpp"
 
 namespace warploom {
 

@@ -26,242 +26,180 @@ struct WarpContextTypes {
   using Sync = WarpGroupBarrier<mma_threads + epilogue_threads, 1>;
 };
 
-/// What both forms of a side have.
+/// Where the hand-off lies in shared memory, and the mask of the original's interface.
+struct HandOff {
+  SMemArray<uint32_t, 1>& tmem_addr_storage;
+  SharedMemBarrier* accum_barriers;
+  SMemArray<SharedMemBarrier, 1>& dealloc_mbar;
+  uint16_t mma_complete_mask;
+};
+
+/// What both sides have.
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct WarpSide : WarpContextTypes<opc, mma_threads, epilogue_threads> {
   using Types = WarpContextTypes<opc, mma_threads, epilogue_threads>;
   using typename Types::Dealloc;
   using typename Types::Pipeline;
   using typename Types::Tmem;
+  static constexpr char name[] = "tensor memory";  ///< what is held, in reports
 
   WARPLOOM_FN WarpSide(Tmem allocation, Pipeline ring, Dealloc dealloc) noexcept
       : tmem(allocation), output_pipeline(ring), dealloc_barrier(dealloc) {}
+  WARPLOOM_FN WarpSide(Tmem allocation, const HandOff& at) noexcept
+      : WarpSide(allocation, Pipeline(at.accum_barriers, allocation, at.mma_complete_mask), {at.dealloc_mbar.ptr()}) {}
 
   Tmem tmem;
   Pipeline output_pipeline;
   Dealloc dealloc_barrier;
+
+ protected:
+  WARPLOOM_FN Pipeline& ring() noexcept {
+    arch::claim_held<WarpSide>(!finished_, Misuse::used_after_release);
+    return output_pipeline;
+  }
+  bool finished_ = false;
 };
 
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct MmaSide : WarpSide<opc, mma_threads, epilogue_threads> {
   using Base = WarpSide<opc, mma_threads, epilogue_threads>;
   using typename Base::Pipeline;
-  using typename Base::Sync;
 
   /// Tells the epilogue that tensor memory is there.
   WARPLOOM_FN MmaSide(typename Base::Tmem allocation, Pipeline ring, typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {
-    arch::tcgen05_fence_before();
-    Sync::arrive();
+    publish();
   }
-  /// Allocates tensor memory, and makes the accumulator ring.
-  WARPLOOM_FN MmaSide(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                      SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : MmaSide(Base::Tmem::allocate(tmem_addr_storage), accum_barriers, dealloc_mbar, mma_complete_mask) {}
+  /// Allocates tensor memory first.
+  WARPLOOM_FN explicit MmaSide(const HandOff& at) noexcept : Base(Base::Tmem::allocate(at.tmem_addr_storage), at) {
+    publish();
+  }
 
   /// A free accumulator for one K block; leaving it commits.
-  WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept { return MmaKStage<opc>(&this->output_pipeline); }
+  WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept { return MmaKStage<opc>(&this->ring()); }
   WARPLOOM_FN StageRange<MmaKStage<opc>, Pipeline*> per_k_stages(KBlocks k_blocks) noexcept {
-    return {&this->output_pipeline, k_blocks};
+    return {&this->ring(), k_blocks};
   }
   /// The same as a handle that must be released.
-  WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept { return this->output_pipeline.acquire_mma_linear(); }
+  WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept { return this->ring().acquire_mma_linear(); }
 
  protected:
   /// Waits until every epilogue thread of the pair is done, and deallocates.
   WARPLOOM_FN void finish() noexcept {
     arch::syncwarp();
     this->dealloc_barrier.complete_dealloc(this->tmem);
+    this->finished_ = true;
   }
 
  private:
-  WARPLOOM_FN MmaSide(typename Base::Tmem allocation, SharedMemBarrier* accum_barriers,
-                      SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : MmaSide(allocation, Pipeline(accum_barriers, allocation, mma_complete_mask), {dealloc_mbar.ptr()}) {}
+  static WARPLOOM_FN void publish() noexcept {
+    arch::tcgen05_fence_before();
+    Base::Sync::arrive();
+  }
 };
 
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct EpilogueSide : WarpSide<opc, mma_threads, epilogue_threads> {
   using Base = WarpSide<opc, mma_threads, epilogue_threads>;
-  using typename Base::Pipeline;
-  using typename Base::Sync;
   using typename Base::Tmem;
   template <class Input>
   using KContext = EpilogueKContext<opc, Input>;
 
-  WARPLOOM_FN EpilogueSide(Tmem allocation, Pipeline ring, typename Base::Dealloc dealloc) noexcept
+  WARPLOOM_FN EpilogueSide(Tmem allocation, typename Base::Pipeline ring, typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {}
   /// Reads the tensor-memory address, which must have been published: Sync::wait() comes first.
-  WARPLOOM_FN EpilogueSide(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                           SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : EpilogueSide(published(tmem_addr_storage), accum_barriers, dealloc_mbar, mma_complete_mask) {}
+  WARPLOOM_FN explicit EpilogueSide(const HandOff& at) noexcept : Base(published(at.tmem_addr_storage), at) {}
 
   /// The next K block: its accumulator and the scales in its input slot. Leaving signals both rings.
   template <class Input>
   WARPLOOM_FN KContext<Input> per_k_stage(Input& input) noexcept {
-    return KContext<Input>(this->output_pipeline, input);
+    return KContext<Input>(this->ring(), input);
   }
   template <class Input>
   WARPLOOM_FN StageRange<KContext<Input>, typename KContext<Input>::Rings> per_k_stages(Input& input,
                                                                                         KBlocks k_blocks) noexcept {
-    return {{&this->output_pipeline, &input}, k_blocks};
+    return {{&this->ring(), &input}, k_blocks};
   }
   /// A finished K block as a handle that must be released; the input ring is the caller's.
-  WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept {
-    return this->output_pipeline.acquire_epilogue_linear();
+  WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept { return this->ring().acquire_epilogue_linear(); }
+
+ protected:
+  /// Says that this thread has finished with tensor memory.
+  WARPLOOM_FN void finish() noexcept {
+    this->dealloc_barrier.signal_complete();
+    this->finished_ = true;
   }
 
  private:
-  WARPLOOM_FN EpilogueSide(Tmem allocation, SharedMemBarrier* accum_barriers,
-                           SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : Base(allocation, Pipeline(accum_barriers, allocation, mma_complete_mask), {dealloc_mbar.ptr()}) {}
   static WARPLOOM_FN Tmem published(SMemArray<uint32_t, 1>& slot) noexcept {
-    arch::claim_published(Sync::id);
+    arch::claim_published(Base::Sync::id);
     return Tmem::from_shared(slot);
   }
 };
 
-/// What a warp handle holds, in reports.
-struct TensorMemoryLabel {
-  static constexpr char name[] = "tensor memory";
-};
-
 }  // namespace detail
 
-/// Owns tensor memory and the MMA side of the accumulator ring. Entering publishes the address; leaving waits until
-/// every epilogue thread of the pair is done, and deallocates.
-template <OutputPipelineConfig opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
-class [[nodiscard]] MmaWarpContext : public detail::MmaSide<opc, mma_threads, epilogue_threads> {
-  using Base = detail::MmaSide<opc, mma_threads, epilogue_threads>;
-
+/// A side for one scope: leaving finishes it.
+template <class Side>
+class [[nodiscard]] WarpScope : public Side, Scope {
  public:
-  WARPLOOM_FN MmaWarpContext(typename Base::Tmem allocation, typename Base::Pipeline ring,
-                             typename Base::Dealloc dealloc) noexcept
-      : Base(allocation, ring, dealloc) {}
-  WARPLOOM_FN ~MmaWarpContext() noexcept { this->finish(); }
-  MmaWarpContext(const MmaWarpContext&) = delete;
-  MmaWarpContext& operator=(const MmaWarpContext&) = delete;
+  WARPLOOM_FN WarpScope(typename Side::Tmem allocation, typename Side::Pipeline ring,
+                        typename Side::Dealloc dealloc) noexcept
+      : Side(allocation, ring, dealloc) {}
+  WARPLOOM_FN ~WarpScope() noexcept { this->finish(); }
 
-  static WARPLOOM_FN MmaWarpContext create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                                           SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
-                                           uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
-    return MmaWarpContext(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
+  static WARPLOOM_FN WarpScope create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
+                                      SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
+                                      uint16_t mma_complete_mask = Side::Pipeline::complete_mask()) noexcept {
+    return WarpScope({tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask});
   }
 
  private:
-  WARPLOOM_FN MmaWarpContext(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                             SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : Base(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask) {}
+  WARPLOOM_FN explicit WarpScope(const detail::HandOff& at) noexcept : Side(at) {}
 };
 
-/// The same as a handle: release() waits and deallocates.
-template <OutputPipelineConfig opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
-class [[nodiscard]] MmaWarp : public detail::MmaSide<opc, mma_threads, epilogue_threads>,
-                              MustRelease<detail::TensorMemoryLabel> {
-  using Base = detail::MmaSide<opc, mma_threads, epilogue_threads>;
+/// A side as a handle: release() finishes it.
+template <class Side>
+class [[nodiscard]] WarpHandle : public Side, MustRelease<typename Side::Base> {
+  using Handle = MustRelease<typename Side::Base>;
 
  public:
-  WARPLOOM_FN MmaWarp(typename Base::Tmem allocation, typename Base::Pipeline ring,
-                      typename Base::Dealloc dealloc) noexcept
-      : Base(allocation, ring, dealloc) {}
-  MmaWarp(MmaWarp&&) noexcept = default;
-  WARPLOOM_FN ~MmaWarp() noexcept {}
+  WARPLOOM_FN WarpHandle(typename Side::Tmem allocation, typename Side::Pipeline ring,
+                         typename Side::Dealloc dealloc) noexcept
+      : Side(allocation, ring, dealloc) {}
+  WARPLOOM_FN WarpHandle(WarpHandle&& other) noexcept : Side(other), Handle(static_cast<Handle&&>(other)) {
+    other.finished_ = true;
+  }
+  WARPLOOM_FN ~WarpHandle() noexcept {}
 
-  static WARPLOOM_FN MmaWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                                    SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
-                                    uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
-    return MmaWarp(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
-  }
-  WARPLOOM_FN MmaKStage<opc> per_k_stage() noexcept {
-    claim_held();
-    return Base::per_k_stage();
-  }
-  WARPLOOM_FN auto per_k_stages(KBlocks k_blocks) noexcept {
-    claim_held();
-    return Base::per_k_stages(k_blocks);
-  }
-  WARPLOOM_FN MmaStage<opc> acquire_k_stage_linear() noexcept {
-    claim_held();
-    return Base::acquire_k_stage_linear();
+  static WARPLOOM_FN WarpHandle create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
+                                       SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
+                                       uint16_t mma_complete_mask = Side::Pipeline::complete_mask()) noexcept {
+    return WarpHandle({tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask});
   }
   WARPLOOM_FN void release() noexcept {
-    settle([&]() WARPLOOM_LAMBDA { this->finish(); });
+    Handle::settle([&]() WARPLOOM_LAMBDA { this->finish(); });
   }
 
  private:
-  WARPLOOM_FN MmaWarp(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                      SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : Base(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask) {}
+  WARPLOOM_FN explicit WarpHandle(const detail::HandOff& at) noexcept : Side(at) {}
 };
+
+// `auto`, because g++ 12 does not survive the configuration's type in an alias.
+
+/// Owns tensor memory and the MMA side of the accumulator ring. Entering publishes the address; leaving waits until
+/// every epilogue thread of the pair is done, and deallocates. MmaWarp is the same as a handle.
+template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
+using MmaWarpContext = WarpScope<detail::MmaSide<opc, mma_threads, epilogue_threads>>;
+template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
+using MmaWarp = WarpHandle<detail::MmaSide<opc, mma_threads, epilogue_threads>>;
 
 /// The epilogue side. The tensor-memory address must have been published: call Sync::wait() first. Leaving says that
-/// this thread has finished with tensor memory.
-template <OutputPipelineConfig opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
-class [[nodiscard]] EpilogueWarpContext : public detail::EpilogueSide<opc, mma_threads, epilogue_threads> {
-  using Base = detail::EpilogueSide<opc, mma_threads, epilogue_threads>;
-
- public:
-  WARPLOOM_FN EpilogueWarpContext(typename Base::Tmem allocation, typename Base::Pipeline ring,
-                                  typename Base::Dealloc dealloc) noexcept
-      : Base(allocation, ring, dealloc) {}
-  WARPLOOM_FN ~EpilogueWarpContext() noexcept { this->dealloc_barrier.signal_complete(); }
-  EpilogueWarpContext(const EpilogueWarpContext&) = delete;
-  EpilogueWarpContext& operator=(const EpilogueWarpContext&) = delete;
-
-  static WARPLOOM_FN EpilogueWarpContext create(SMemArray<uint32_t, 1>& tmem_addr_storage,
-                                                SharedMemBarrier* accum_barriers,
-                                                SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
-                                                uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
-    return EpilogueWarpContext(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
-  }
-
- private:
-  WARPLOOM_FN EpilogueWarpContext(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                                  SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : Base(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask) {}
-};
-
-/// The same as a handle: release() says that this thread has finished.
-template <OutputPipelineConfig opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
-class [[nodiscard]] EpilogueWarp : public detail::EpilogueSide<opc, mma_threads, epilogue_threads>,
-                                   MustRelease<detail::TensorMemoryLabel> {
-  using Base = detail::EpilogueSide<opc, mma_threads, epilogue_threads>;
-
- public:
-  WARPLOOM_FN EpilogueWarp(typename Base::Tmem allocation, typename Base::Pipeline ring,
-                           typename Base::Dealloc dealloc) noexcept
-      : Base(allocation, ring, dealloc) {}
-  EpilogueWarp(EpilogueWarp&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueWarp() noexcept {}
-
-  static WARPLOOM_FN EpilogueWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                                         SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
-                                         uint16_t mma_complete_mask = Base::Pipeline::complete_mask()) noexcept {
-    return EpilogueWarp(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask);
-  }
-  template <class Input>
-  WARPLOOM_FN auto per_k_stage(Input& input) noexcept {
-    claim_held();
-    return Base::per_k_stage(input);
-  }
-  template <class Input>
-  WARPLOOM_FN auto per_k_stages(Input& input, KBlocks k_blocks) noexcept {
-    claim_held();
-    return Base::per_k_stages(input, k_blocks);
-  }
-  WARPLOOM_FN EpilogueStage<opc> acquire_k_stage_linear() noexcept {
-    claim_held();
-    return Base::acquire_k_stage_linear();
-  }
-  WARPLOOM_FN void release() noexcept {
-    settle([&]() WARPLOOM_LAMBDA { this->dealloc_barrier.signal_complete(); });
-  }
-
- private:
-  WARPLOOM_FN EpilogueWarp(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
-                           SMemArray<SharedMemBarrier, 1>& dealloc_mbar, uint16_t mma_complete_mask) noexcept
-      : Base(tmem_addr_storage, accum_barriers, dealloc_mbar, mma_complete_mask) {}
-};
+/// this thread has finished with tensor memory. EpilogueWarp is the same as a handle.
+template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
+using EpilogueWarpContext = WarpScope<detail::EpilogueSide<opc, mma_threads, epilogue_threads>>;
+template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
+using EpilogueWarp = WarpHandle<detail::EpilogueSide<opc, mma_threads, epilogue_threads>>;
 
 /// D (+)= A * B^T into the accumulator of a stage.
 template <OutputPipelineConfig opc, class A, class B>

@@ -13,7 +13,7 @@
 #include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
 #include "warploom/schedule/static_persistent.hpp"
-#include "warploom/warp/hopper_roles.hpp"
+#include "warploom/warp/roles.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 

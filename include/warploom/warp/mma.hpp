@@ -13,18 +13,6 @@ namespace warploom::inline WARPLOOM_MACHINE {
 
 enum class Accumulate : bool { fresh, onto };
 
-/// Descriptor of a K-major operand tile: 8-row groups lie 8 rows apart, the leading offset is unused (hardware.md
-/// §3.2).
-template <class Tile>
-WARPLOOM_FN SmemDescriptor operand_descriptor(const Tile& tile) noexcept {
-  static_assert(Tile::swizzle != Swizzle::none, "warploom: operand tiles are swizzled");
-  return encode_smem_descriptor({.start = tile.address().value,
-                                 .leading_byte_offset = 16,
-                                 .stride_byte_offset = 8 * Tile::row_bytes,
-                                 .base_offset = 0,
-                                 .swizzle = Tile::swizzle});
-}
-
 /// D (+)= A * B^T over the whole K extent of the tiles, issued by one lane. With cta_group 2 the tiles are this CTA's
 /// halves, and the same descriptors apply in both CTAs.
 template <int cta_group, class A, class B>
@@ -38,8 +26,8 @@ WARPLOOM_FN void umma_tile(arch::TmemAddress d, const A& a, const B& b, Accumula
                                                                     .b_type = OperandB::code,
                                                                     .m = static_cast<uint32_t>(A::rows * cta_group),
                                                                     .n = static_cast<uint32_t>(B::rows * cta_group)});
-  const SmemDescriptor a_descriptor = operand_descriptor(a);
-  const SmemDescriptor b_descriptor = operand_descriptor(b);
+  const SmemDescriptor a_descriptor = encode_smem_descriptor(operand_fields(a));
+  const SmemDescriptor b_descriptor = encode_smem_descriptor(operand_fields(b));
   bool onto = accumulate == Accumulate::onto;
   WARPLOOM_UNROLL
   for (uint32_t k = 0; k < A::row_bytes; k += mma_k_bytes) {

@@ -38,4 +38,28 @@ struct Scheduler : WarpRole<7, 1> {
 template <class... Roles>
 inline constexpr int threads_of = (0 + ... + Roles::threads);
 
+/// Hopper: accumulators live in registers, so the math warpgroups multiply and run the epilogue both; a last warpgroup
+/// loads, and gives most of its registers to them.
+template <int groups_>
+struct HopperRoles {
+  static constexpr int groups = groups_;
+  static constexpr int group_threads = 128;
+  static constexpr int threads = group_threads * (groups + 1);
+
+  /// All math warpgroups, the first of the CTA.
+  struct Math : WarpRole<0, 4 * groups> {
+    static constexpr char name[] = "math";
+  };
+  /// One of them at a time.
+  struct Group : WarpRole<0, 4> {
+    static constexpr char name[] = "one math group";
+  };
+  struct Load : WarpRole<4 * groups, 1> {
+    static constexpr char name[] = "load";
+  };
+  struct EpilogueLoad : WarpRole<4 * groups + 1, 1> {
+    static constexpr char name[] = "epilogue-load";
+  };
+};
+
 }  // namespace warploom

@@ -60,8 +60,9 @@ class Skeleton {
       mma(kernel, storage);
     } else if (warp == EpilogueLoad::first_warp) {
       epilogue_load(kernel);
-    } else if (warp == Scheduler::first_warp) {
-      scheduler(kernel);
+    } else if constexpr (has_scheduler) {
+      arch::name_role<Scheduler>();
+      kernel.schedule.run();
     }
     arch::syncwarp();
     arch::grid_launch_dependents();
@@ -88,13 +89,6 @@ class Skeleton {
       return kernel.template tiles<Role>();
     else
       return kernel.tiles();
-  }
-
-  static WARPLOOM_FN void scheduler(Kernel& kernel) noexcept {
-    if constexpr (has_scheduler) {
-      arch::name_role<Scheduler>();
-      kernel.schedule.run();
-    }
   }
 
   static WARPLOOM_FN void load(Kernel& kernel) noexcept {

@@ -36,12 +36,10 @@ class Turns {
   }
 
   /// A turn for one scope.
-  class [[nodiscard]] Turn {
+  class [[nodiscard]] Turn : Scope {
    public:
     WARPLOOM_FN explicit Turn(Turns& turns) noexcept : turns_(turns) { turns.wait(); }
     WARPLOOM_FN ~Turn() noexcept { turns_.pass(); }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
 
    private:
     Turns& turns_;

@@ -17,17 +17,6 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Accumulator, class Input, class Role>
 class Mainloop;
 
-/// Descriptor of a K-major operand tile for wgmma: 8-row groups lie 8 rows apart (hardware.md §3.2).
-template <class Tile>
-WARPLOOM_FN SmemDescriptor wgmma_descriptor(const Tile& tile) noexcept {
-  static_assert(Tile::swizzle != Swizzle::none, "warploom: operand tiles are swizzled");
-  return encode_wgmma_descriptor({.start = tile.address().value,
-                                  .leading_byte_offset = 16,
-                                  .stride_byte_offset = 8 * Tile::row_bytes,
-                                  .base_offset = 0,
-                                  .swizzle = Tile::swizzle});
-}
-
 /// rows x columns of fp32, in blocks of 64 rows, over the 128 threads of a warpgroup.
 template <int rows_, int columns_>
 class WarpgroupAccumulator {
@@ -49,8 +38,8 @@ class WarpgroupAccumulator {
   WARPLOOM_FN void mma(const A& a, const B& b) noexcept {
     static_assert(A::rows == rows && B::rows == columns, "warploom: the tiles do not have the accumulator's extents");
     static_assert(A::row_bytes == B::row_bytes, "warploom: A and B tiles must have the same K extent");
-    const SmemDescriptor a_descriptor = wgmma_descriptor(a);
-    const SmemDescriptor b_descriptor = wgmma_descriptor(b);
+    const SmemDescriptor a_descriptor = encode_wgmma_descriptor(operand_fields(a));
+    const SmemDescriptor b_descriptor = encode_wgmma_descriptor(operand_fields(b));
     WARPLOOM_UNROLL
     for (uint32_t k = 0; k < A::row_bytes; k += mma_k_bytes) {
       WARPLOOM_UNROLL
@@ -100,18 +89,17 @@ class WarpgroupAccumulator {
 
 /// The range of WarpgroupAccumulator::over(): its stages are scopes, its end waits for the last product.
 template <class Accumulator, class Input, class Role>
-class [[nodiscard]] Mainloop {
+class [[nodiscard]] Mainloop : Scope {
  public:
   /// A filled slot for one scope. Leaving commits the wgmmas issued in it and frees the slot before this one.
-  class [[nodiscard]] Stage : public detail::FilledSlot<Input, Stage> {
+  class [[nodiscard]] Stage : public detail::FilledSlot<Input, Stage>, Scope {
     using Slot = detail::FilledSlot<Input, Stage>;
-    friend Slot;
 
    public:
-    WARPLOOM_FN explicit Stage(Mainloop& loop) noexcept
-        : Slot(loop.input_, loop.input_.pipeline.consumer_stage()), loop_(loop) {
-      loop.input_.pipeline.wait_producer();
-      loop.accumulator_.fence();
+    WARPLOOM_FN Stage(Mainloop* loop, int) noexcept
+        : Slot(loop->input_, loop->input_.pipeline.consumer_stage()), loop_(*loop) {
+      loop->input_.pipeline.wait_producer();
+      loop->accumulator_.fence();
     }
     WARPLOOM_FN ~Stage() noexcept {
       Accumulator::commit();
@@ -120,21 +108,7 @@ class [[nodiscard]] Mainloop {
       loop_.held_ = this->stage_;
       ++loop_.done_;
     }
-    Stage(const Stage&) = delete;
-    Stage& operator=(const Stage&) = delete;
-
-   private:
     WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
-    Mainloop& loop_;
-  };
-
-  struct End {};
-  class Iterator {
-   public:
-    WARPLOOM_FN explicit Iterator(Mainloop& loop) noexcept : loop_(loop) {}
-    WARPLOOM_FN Stage operator*() const noexcept { return Stage(loop_); }
-    WARPLOOM_FN Iterator& operator++() noexcept { return *this; }  // leaving the stage counts
-    WARPLOOM_FN bool operator!=(End) const noexcept { return loop_.done_ < loop_.slots_; }
 
    private:
     Mainloop& loop_;
@@ -149,11 +123,9 @@ class [[nodiscard]] Mainloop {
     accumulator_.wait();
     if (done_ > 0) input_.pipeline.template signal_free<Role>(held_);
   }
-  Mainloop(const Mainloop&) = delete;
-  Mainloop& operator=(const Mainloop&) = delete;
 
-  WARPLOOM_FN Iterator begin() noexcept { return Iterator(*this); }
-  WARPLOOM_FN End end() const noexcept { return {}; }
+  WARPLOOM_FN auto begin() noexcept { return StageRange<Stage, Mainloop*>(this, slots_).begin(); }
+  WARPLOOM_FN auto end() const noexcept { return typename StageRange<Stage, Mainloop*>::End{}; }
 
  private:
   WARPLOOM_FN void free_older() noexcept {
