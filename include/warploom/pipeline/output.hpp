@@ -189,8 +189,8 @@ class [[nodiscard]] MmaStage : MustRelease<typename OutputTilePipeline<opc>::Pro
  public:
   WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_mma()) {}
-  MmaStage(MmaStage&&) noexcept = default;
-  WARPLOOM_FN ~MmaStage() noexcept {}
+  WARPLOOM_DEFAULTED MmaStage(MmaStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~MmaStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }
@@ -217,8 +217,8 @@ class [[nodiscard]] EpilogueStage : MustRelease<typename OutputTilePipeline<opc>
  public:
   WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
       : ring_(&ring), stage_(ring.acquire_for_epilogue()) {}
-  EpilogueStage(EpilogueStage&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueStage() noexcept {}
+  WARPLOOM_DEFAULTED EpilogueStage(EpilogueStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~EpilogueStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept { return stage().index; }
   WARPLOOM_FN const TmemStage<opc>& tmem() const noexcept { return stage().tmem; }

@@ -164,8 +164,8 @@ class [[nodiscard]] MmaWarp : public detail::MmaSide<opc, mma_threads, epilogue_
   WARPLOOM_FN MmaWarp(typename Base::Tmem allocation, typename Base::Pipeline ring,
                       typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {}
-  MmaWarp(MmaWarp&&) noexcept = default;
-  WARPLOOM_FN ~MmaWarp() noexcept {}
+  WARPLOOM_DEFAULTED MmaWarp(MmaWarp&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~MmaWarp() noexcept = default;
 
   static WARPLOOM_FN MmaWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
                                     SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
@@ -231,8 +231,8 @@ class [[nodiscard]] EpilogueWarp : public detail::EpilogueSide<opc, mma_threads,
   WARPLOOM_FN EpilogueWarp(typename Base::Tmem allocation, typename Base::Pipeline ring,
                            typename Base::Dealloc dealloc) noexcept
       : Base(allocation, ring, dealloc) {}
-  EpilogueWarp(EpilogueWarp&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueWarp() noexcept {}
+  WARPLOOM_DEFAULTED EpilogueWarp(EpilogueWarp&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~EpilogueWarp() noexcept = default;
 
   static WARPLOOM_FN EpilogueWarp create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
                                          SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
