@@ -3,7 +3,8 @@
 // Everything from `arch` up lives in `inline namespace on_gpu` or `on_loom`, so that the same template built by both
 // compilers never shares a symbol. Functions carry one macro, WARPLOOM_FN. They are force-inlined on both machines: on
 // the GPU because a ring must cost nothing, on the loom because a report then finds the user's line in the inline
-// frames of a single return address. Lambdas in library code carry WARPLOOM_LAMBDA for the same reason.
+// frames of a single return address. Lambdas in library code carry WARPLOOM_LAMBDA for the same reason, and functions
+// that are `= default` but do something WARPLOOM_DEFAULTED, because nvcc takes no attribute there.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,7 @@
 #endif
 #define WARPLOOM_FN __device__ __forceinline__
 #define WARPLOOM_CONST_FN __host__ __device__ constexpr
+#define WARPLOOM_DEFAULTED
 #define WARPLOOM_LAMBDA
 #define WARPLOOM_UNROLL _Pragma("unroll")
 #else
@@ -41,6 +43,7 @@
 #define WARPLOOM_MACHINE on_loom
 #define WARPLOOM_FN inline __attribute__((always_inline))
 #define WARPLOOM_CONST_FN constexpr
+#define WARPLOOM_DEFAULTED inline __attribute__((always_inline))
 #define WARPLOOM_LAMBDA __attribute__((always_inline))
 #define WARPLOOM_UNROLL
 #endif

@@ -103,8 +103,8 @@ class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputPr
 
  public:
   WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : Slot(&ring, k, false) {}
-  InputProducerStage(InputProducerStage&&) noexcept = default;
-  WARPLOOM_FN ~InputProducerStage() noexcept {}
+  WARPLOOM_DEFAULTED InputProducerStage(InputProducerStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~InputProducerStage() noexcept = default;
 
   WARPLOOM_FN void release() noexcept {
     this->settle([&]() WARPLOOM_LAMBDA { this->ring_->pipeline.producer_step(); });
@@ -142,8 +142,8 @@ class [[nodiscard]] InputConsumerStage : public detail::FilledSlot<Ring, InputCo
     ring.pipeline.wait_producer();
     Ring::Freed::template after_wait<Role>();
   }
-  InputConsumerStage(InputConsumerStage&&) noexcept = default;
-  WARPLOOM_FN ~InputConsumerStage() noexcept {}
+  WARPLOOM_DEFAULTED InputConsumerStage(InputConsumerStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~InputConsumerStage() noexcept = default;
 
   WARPLOOM_FN void release() noexcept {
     this->settle([&]() WARPLOOM_LAMBDA {

@@ -96,8 +96,8 @@ class [[nodiscard]] MmaStage : public detail::HeldAccumulator<opc, MmaStage<opc>
  public:
   WARPLOOM_FN explicit MmaStage(OutputTilePipeline<opc>& ring) noexcept
       : detail::HeldAccumulator<opc, MmaStage>(ring, ring.acquire_for_mma()) {}
-  MmaStage(MmaStage&&) noexcept = default;
-  WARPLOOM_FN ~MmaStage() noexcept {}
+  WARPLOOM_DEFAULTED MmaStage(MmaStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~MmaStage() noexcept = default;
 
   /// The full barrier, which release() commits to.
   WARPLOOM_FN CommittedBarrier mbar() const noexcept { return {this->ring_->pipeline.producer_mbar(this->index())}; }
@@ -114,8 +114,8 @@ class [[nodiscard]] EpilogueStage : public detail::HeldAccumulator<opc, Epilogue
  public:
   WARPLOOM_FN explicit EpilogueStage(OutputTilePipeline<opc>& ring) noexcept
       : detail::HeldAccumulator<opc, EpilogueStage>(ring, ring.acquire_for_epilogue()) {}
-  EpilogueStage(EpilogueStage&&) noexcept = default;
-  WARPLOOM_FN ~EpilogueStage() noexcept {}
+  WARPLOOM_DEFAULTED EpilogueStage(EpilogueStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~EpilogueStage() noexcept = default;
 
   WARPLOOM_FN void release() noexcept {
     this->settle([&]() WARPLOOM_LAMBDA { this->ring_->release_from_epilogue(); });

@@ -18,6 +18,9 @@ class [[nodiscard]] MmaKStage : public OutputProducer<opc> {
  public:
   WARPLOOM_FN explicit MmaKStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
       : OutputProducer<opc>(*ring), k_(k) {}
+  WARPLOOM_DEFAULTED ~MmaKStage() noexcept = default;
+  MmaKStage(const MmaKStage&) = delete;
+  MmaKStage& operator=(const MmaKStage&) = delete;
   WARPLOOM_FN int k() const noexcept { return k_; }
 
  private:

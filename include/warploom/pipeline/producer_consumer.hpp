@@ -36,8 +36,8 @@ class [[nodiscard]] ProducerStage : MustRelease<typename Ring::Protocol> {
     ring.wait_consumer();
     ring.arm();
   }
-  ProducerStage(ProducerStage&&) noexcept = default;
-  WARPLOOM_FN ~ProducerStage() noexcept {}
+  WARPLOOM_DEFAULTED ProducerStage(ProducerStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~ProducerStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();
@@ -79,8 +79,8 @@ class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
     ring.wait_producer();
     Ring::Freed::template after_wait<Role>();
   }
-  ConsumerStage(ConsumerStage&&) noexcept = default;
-  WARPLOOM_FN ~ConsumerStage() noexcept {}
+  WARPLOOM_DEFAULTED ConsumerStage(ConsumerStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~ConsumerStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();
@@ -150,8 +150,8 @@ class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
     Ring::Freed::template after_wait<Role>();
     ring.consumer_step();
   }
-  LateStage(LateStage&&) noexcept = default;
-  WARPLOOM_FN ~LateStage() noexcept {}
+  WARPLOOM_DEFAULTED LateStage(LateStage&&) noexcept = default;
+  WARPLOOM_DEFAULTED ~LateStage() noexcept = default;
 
   WARPLOOM_FN uint32_t index() const noexcept {
     this->claim_held();

@@ -170,7 +170,7 @@ class [[nodiscard]] WarpHandle : public Side, MustRelease<typename Side::Base> {
   WARPLOOM_FN WarpHandle(WarpHandle&& other) noexcept : Side(other), Handle(static_cast<Handle&&>(other)) {
     other.finished_ = true;
   }
-  WARPLOOM_FN ~WarpHandle() noexcept {}
+  WARPLOOM_DEFAULTED ~WarpHandle() noexcept = default;
 
   static WARPLOOM_FN WarpHandle create(SMemArray<uint32_t, 1>& tmem_addr_storage, SharedMemBarrier* accum_barriers,
                                        SMemArray<SharedMemBarrier, 1>& dealloc_mbar,
