@@ -64,12 +64,6 @@ class TileWriter {
   /// Writes the strip whose first element is (row, column) of the output; called by every epilogue thread.
   WARPLOOM_FN void write(const Strip<Tile::columns>& strip, int row, int column) noexcept {
     const uint32_t tile_row = arch::thread_index() - 32 * Epilogue::first_warp;
-    // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
-    const bool ragged = output_.columns % 8 != 0 && column + Tile::columns > output_.columns;
-    if (ragged) {
-      write_plain(strip, row + static_cast<int>(tile_row), column);
-      return;
-    }
     if (stores()) arch::bulk_wait_group_read<buffers - 1>();  // this buffer's last store has read it
     Sync::sync();
     Tile tile(storage_->tiles[next_]);
@@ -83,9 +77,12 @@ class TileWriter {
     }
     arch::fence_proxy_async_shared();
     Sync::sync();
+    // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
+    const bool ragged = output_.columns % 8 != 0 && column + Tile::columns > output_.columns;
+    if (ragged) write_plain(tile, row, column);
     if (stores()) {
-      arch::tma_store(*output_.map, tile.address(), {column, row});
-      arch::bulk_commit_group();
+      if (!ragged) arch::tma_store(*output_.map, tile.address(), {column, row});
+      arch::bulk_commit_group();  // also an empty one: groups count buffers
     }
     next_ = (next_ + 1) % buffers;
   }
@@ -98,13 +95,16 @@ class TileWriter {
  private:
   static WARPLOOM_FN bool stores() noexcept { return arch::thread_index() == 32 * Epilogue::first_warp; }
 
-  WARPLOOM_FN void write_plain(const Strip<Tile::columns>& strip, int row, int column) const noexcept {
-    if (row >= output_.rows) return;
-    WARPLOOM_UNROLL
-    for (int i = 0; i < Tile::columns; ++i) {
-      if (column + i < output_.columns)
-        arch::store_global(output_.data + row * output_.row_stride + column + i,
-                           bf16{static_cast<uint16_t>(arch::pack_bf16(strip.values[i], 0.0f))});
+  /// What the output has of a staged tile, element by element, each row by as many threads as it has columns. The
+  /// buffer is not written again before every thread has been at a barrier.
+  WARPLOOM_FN void write_plain(const Tile& tile, int row, int column) const noexcept {
+    const uint32_t thread = arch::thread_index() - 32 * Epilogue::first_warp, of_row = thread % Tile::columns;
+    if (column + static_cast<int>(of_row) >= output_.columns) return;
+    for (uint32_t i = thread / Tile::columns; i < Tile::rows; i += Epilogue::threads / Tile::columns) {
+      const int to = row + static_cast<int>(i);
+      if (to >= output_.rows) return;
+      const auto* from = reinterpret_cast<const bf16*>(tile.unit(i, of_row / 8)) + of_row % 8;
+      arch::store_global(output_.data + to * output_.row_stride + column + of_row, arch::load_shared(from));
     }
   }
 
