@@ -89,9 +89,11 @@ class Skeleton {
   }
 
   static WARPLOOM_FN void epilogue_load(Kernel& kernel) noexcept {
-    arch::name_role<EpilogueLoad>();
-    if (!arch::elect_one()) return;
-    for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+    if constexpr (requires(Tile tile) { kernel.epilogue_load(tile); }) {
+      arch::name_role<EpilogueLoad>();
+      if (!arch::elect_one()) return;
+      for (Tile tile : kernel.tiles()) kernel.epilogue_load(tile);
+    }
   }
 
   static WARPLOOM_FN void epilogue(Kernel& kernel, Storage& storage) noexcept {
