@@ -3,7 +3,8 @@
 #   src/kernels/gpu/*_sm90.cu    compiled for sm_90a
 #   src/kernels/gpu/*_sm100.cu   compiled for sm_100a
 #   src/kernels/gpu/*.cu         all others: for both
-#   examples/gpu/*.cu            compiled for sm_90a, as objects only: tools/gpu_check.sh builds and runs the programs
+#   examples/gpu/*.cu            as objects only, for sm_90a (tools/gpu_check.sh builds and runs the programs) or, where
+#                                named *_sm100.cu, for sm_100a
 #
 # A register that spills to local memory fails the build (ptxas warns, warnings are errors); so does a wgmma that ptxas
 # serialises, which it only mentions (cmake/nvcc_strict.sh).
@@ -63,4 +64,11 @@ add_library(warploom_gpu_examples OBJECT ${gpu_example_sources})
 target_include_directories(warploom_gpu_examples PRIVATE include "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
 set_target_properties(warploom_gpu_examples PROPERTIES
   CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
-target_compile_options(warploom_gpu_examples PRIVATE ${gpu_options} ${sm90})
+target_compile_options(warploom_gpu_examples PRIVATE ${gpu_options})
+foreach(source IN LISTS gpu_example_sources)
+  if(source MATCHES "_sm100\\.cu$")
+    set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS ${sm100})
+  else()
+    set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS ${sm90})
+  endif()
+endforeach()

@@ -13,7 +13,9 @@ namespace warploom::inline WARPLOOM_MACHINE::examples {
 
 class LoomMachine {
  public:
-  explicit LoomMachine(const loom::Schedule& schedule = {}) { options_.schedule = schedule; }
+  explicit LoomMachine(const loom::Schedule& schedule = {}, loom::Chip chip = loom::Chip::sm90) : chip_(chip) {
+    options_.schedule = schedule;
+  }
 
   void reset() {
     blocks_.clear();
@@ -39,7 +41,7 @@ class LoomMachine {
   }
 
   TensorMap encode(const TensorMapArgs& args) {
-    Result<TensorMap> map = loom::encode_tensor_map(args, loom::Chip::sm90);
+    Result<TensorMap> map = loom::encode_tensor_map(args, chip_);
     if (!map) fail("tensor map: " + map.error());
     return map ? *map : TensorMap{};
   }
@@ -72,6 +74,7 @@ class LoomMachine {
     if (trouble_.empty()) trouble_ = text;
   }
 
+  loom::Chip chip_;
   loom::Options options_;
   std::vector<std::unique_ptr<Block[]>> blocks_;
   std::vector<loom::TensorRef> tensors_;

@@ -14,23 +14,6 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 
-/// One lane of every warp of the role arrives in every CTA of the cluster: for slots that all of them fill.
-template <class Role>
-struct lane_per_warp_to_cluster {
-  using role = Role;
-  static constexpr bool reads_generic = true;
-  static constexpr Text text = Text{"one lane per warp of "} + Text{Role::name} + Text{" of every CTA"};
-  template <class Cluster>
-  static constexpr uint32_t arrivals = Role::warps * Cluster::size;
-
-  template <class Cluster>
-  static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    arch::syncwarp();
-    const uint32_t lane = arch::lane_index();
-    if (lane < Cluster::size) arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));
-  }
-};
-
 struct ResidualAddParams {
   TensorMap x, c, d;
   bf16* d_data;
@@ -56,7 +39,7 @@ struct ResidualAdd {
     static constexpr char name[] = "table";
     using cluster = Cluster;
     using filled = filled_by<tma_bytes<Load>>;
-    using freed = freed_by<lane_per_warp_to_cluster<Epilogue>>;
+    using freed = freed_by<lane_per_warp<Epilogue, to_cluster>>;
     static constexpr uint32_t bytes = StripTile::bytes;  ///< both halves
   };
   using TableRing = ProducerConsumerPipeline<stages, Table>;

@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 folder=build/gpu-check
 expected=examples/gpu/expected_hashes.txt
-programs=(arch_check residual_add wgmma_check)
+programs=(arch_check residual_add two_readers two_stage_copy wgmma_check)
 tools=(memcheck racecheck synccheck)
 case ${1:-} in
   '') ;;

@@ -1,0 +1,17 @@
+// Runs the two readers of one ring on the loom: checks it against plain C++ and prints one line per case, `name hash
+// ok`. examples/gpu/two_readers.cu does the same on the chip; the hashes must agree (tools/gpu_check.sh compares them).
+//
+//   two_readers [schedule]      a schedule as in reports: eager (default), lazy, adversarial, random:7
+#include "loom_machine.hpp"
+#include "two_readers_cases.hpp"
+
+int main(int argc, char** argv) {
+  using namespace warploom::examples;
+  const auto schedule = warploom::loom::Schedule::parse(argc > 1 ? argv[1] : "eager");
+  if (!schedule) {
+    std::fprintf(stderr, "%s\n", schedule.error().c_str());
+    return 2;
+  }
+  LoomMachine machine(*schedule);
+  return run_all(machine, two_readers_cases<LoomMachine>());
+}
