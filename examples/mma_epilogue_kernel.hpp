@@ -8,8 +8,8 @@
 
 #include "warploom/epilogue/writer.hpp"
 #include "warploom/schedule/static_persistent.hpp"
-#include "warploom/warp/skeleton.hpp"
 #include "warploom/types/unrolled.hpp"
+#include "warploom/warp/skeleton.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

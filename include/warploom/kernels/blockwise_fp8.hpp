@@ -12,8 +12,8 @@
 #include "warploom/pipeline/load_order.hpp"
 #include "warploom/schedule/clc.hpp"
 #include "warploom/schedule/static_persistent.hpp"
-#include "warploom/warp/skeleton.hpp"
 #include "warploom/types/unrolled.hpp"
+#include "warploom/warp/skeleton.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "warploom/types/raster.hpp"
 #include "warploom/types/dtype.hpp"
+#include "warploom/types/raster.hpp"
 #include "warploom/types/tensor_map.hpp"
 
 namespace warploom {
