@@ -9,9 +9,11 @@
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
+#include "warploom/arch/annotate.hpp"
 #include "warploom/arch/cluster.hpp"
 #include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
+#include "warploom/arch/warp.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/roles.hpp"
 

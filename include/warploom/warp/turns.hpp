@@ -7,6 +7,8 @@
 //   store();                                       // while the next group multiplies
 #pragma once
 
+#include "warploom/arch/annotate.hpp"
+#include "warploom/pipeline/must_release.hpp"
 #include "warploom/pipeline/policy.hpp"
 #include "warploom/pipeline/storage.hpp"
 
