@@ -78,34 +78,15 @@ struct HopperGemmCheck {
 template <class Machine>
 std::vector<Case<Machine>> hopper_gemm_cases() {
   using Check = HopperGemmCheck<Machine>;
-  using One = ClusterShape<1, 1, 1>;
-  using TwoM = ClusterShape<1, 2, 1>;
-  using Four = ClusterShape<1, 2, 2>;
+  using Cooperative = HopperGemm<ClusterShape<1, 1, 1>, Hopper::cooperative>;
+  using PingPong = HopperGemm<ClusterShape<1, 2, 1>, Hopper::ping_pong, 64>;
   return {
-      {"cooperative",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<One, Hopper::cooperative>>(m, w, {256, 256, 640, 2});
-       }},
+      {"cooperative", [](Machine& m, Comparison& w) { Check::template run<Cooperative>(m, w, {256, 256, 640, 2}); }},
       {"cooperative-tails",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<One, Hopper::cooperative>>(m, w, {201, 136, 72, 3});
-       }},
-      {"cooperative-2x1",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<TwoM, Hopper::cooperative>>(m, w, {512, 256, 448, 1});
-       }},
-      {"ping-pong",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<One, Hopper::ping_pong, 64>>(m, w, {320, 256, 640, 2});
-       }},
-      {"ping-pong-tails",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<One, Hopper::ping_pong, 64>>(m, w, {201, 136, 72, 1});
-       }},
-      {"ping-pong-2x2",
-       [](Machine& m, Comparison& w) {
-         Check::template run<HopperGemm<Four, Hopper::ping_pong, 64>>(m, w, {384, 768, 320, 1});
-       }},
+       [](Machine& m, Comparison& w) { Check::template run<Cooperative>(m, w, {201, 136, 72, 3}); }},
+      {"ping-pong", [](Machine& m, Comparison& w) { Check::template run<PingPong>(m, w, {640, 256, 640, 2}); }},
+      {"ping-pong-tails", [](Machine& m, Comparison& w) { Check::template run<PingPong>(m, w, {201, 136, 72, 1}); }},
+      {"ping-pong-many", [](Machine& m, Comparison& w) { Check::template run<PingPong>(m, w, {384, 768, 320, 1}); }},
   };
 }
 

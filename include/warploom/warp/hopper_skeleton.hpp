@@ -11,6 +11,7 @@
 
 #include "warploom/arch/annotate.hpp"
 #include "warploom/arch/cluster.hpp"
+#include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
 #include "warploom/arch/warp.hpp"
