@@ -44,7 +44,7 @@ struct HopperGemm {
   };
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
     Input::init_barriers(storage.input);
-    Turns<Roles::groups>::init_barriers(storage.turns);
+    if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
   }
 
   // ---- the roles

@@ -87,26 +87,9 @@ void Cluster::land_copy_arrival(const AsyncOp& op) {
     fail_async(op, "EXIT-PENDING", "a CTA exits before a cp.async.mbarrier.arrive of its own has arrived");
     return;
   }
-  Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
-  if (barrier == nullptr) {
-    fail_async(op, "BAR-UNINIT",
-               fmt::format("cp.async.mbarrier.arrive arrives on 0x{:x}, which is no longer a live mbarrier",
-                           op.barrier_offset));
-    return;
-  }
-  const Signal signal{.kind = SignalKind::arrive,
-                      .warp = op.issuer->warp,
-                      .lanes = 1u << op.issuer->id.lane,
-                      .pc = op.pc,
-                      .times = 1,
-                      .arrivals = 1};
-  if (recording())
+  const Barrier* barrier = deliver(op, SignalKind::arrive, "cp.async.mbarrier.arrive arrives");
+  if (recording() && barrier != nullptr)
     record(EventKind::arrive, *op.barrier_cta, op.issuer->warp->index, op.finish, op.finish, 1, barrier->name());
-  if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
-    fail_async(op, "ARRIVE-OVERFLOW",
-               fmt::format("cp.async.mbarrier.arrive arrives on {} of cta {}, whose phase {} expects {} more of {}",
-                           barrier->name(), barrier->cta->rank, barrier->state.phase, barrier->state.pending,
-                           barrier->state.expected));
 }
 
 void Cluster::cp_async_commit(Thread& thread, Pc pc) {

@@ -117,6 +117,32 @@ void Cluster::complete(size_t index) {
   if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
+const Barrier* Cluster::deliver(const AsyncOp& op, SignalKind kind, const char* what) {
+  Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
+  if (barrier == nullptr) {
+    fail_async(op, "BAR-UNINIT",
+               fmt::format("{} on 0x{:x} of cta {}, which is not a live mbarrier", what, op.barrier_offset,
+                           op.barrier_cta->rank));
+    return nullptr;
+  }
+  const bool bytes = kind == SignalKind::complete_tx;
+  const Signal signal{.kind = kind,
+                      .warp = op.issuer->warp,
+                      .lanes = 1u << op.issuer->id.lane,
+                      .pc = op.pc,
+                      .times = 1,
+                      .arrivals = bytes ? 0u : 1u,
+                      .bytes = bytes ? op.bytes : 0};
+  if (apply(*barrier, signal, op.finish) == MbarrierFault::none) return barrier;
+  if (bytes)
+    fail_async(op, "TX-RANGE", fmt::format("the byte count of {} left its range of +-1048575", barrier->name()));
+  else
+    fail_async(op, "ARRIVE-OVERFLOW",
+               fmt::format("{} on {} of cta {}, whose phase {} expects {} more arrivals of {}", what, barrier->name(),
+                           barrier->cta->rank, barrier->state.phase, barrier->state.pending, barrier->state.expected));
+  return nullptr;
+}
+
 void Cluster::progress(AsyncOp& op, bool& done) {
   done = true;
   switch (op.kind) {
@@ -135,24 +161,10 @@ void Cluster::progress(AsyncOp& op, bool& done) {
         return;
       }
       tma_load_box(op.map, op.coordinates, op.destination->window, op.offset);
-      Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
-      if (barrier == nullptr) {
-        fail_async(op, "BAR-UNINIT",
-                   fmt::format("a TMA load completes on 0x{:x} of cta {}, which is not a live mbarrier",
-                               op.barrier_offset, op.barrier_cta->rank));
-        return;
-      }
-      const Signal signal{.kind = SignalKind::complete_tx,
-                          .warp = op.issuer->warp,
-                          .lanes = 1u << op.issuer->id.lane,
-                          .pc = op.pc,
-                          .times = 1,
-                          .bytes = op.bytes};
-      if (recording())
+      const Barrier* barrier = deliver(op, SignalKind::complete_tx, "a TMA load completes");
+      if (recording() && barrier != nullptr)
         record(EventKind::tma_load, *op.destination, op.issuer->warp->index, op.issued, op.finish, op.bytes,
                barrier->name());
-      if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
-        fail_async(op, "TX-RANGE", fmt::format("the byte count of {} left its range of +-1048575", barrier->name()));
       return;
     }
     case AsyncOp::Kind::tma_store: {
@@ -193,26 +205,9 @@ void Cluster::progress(AsyncOp& op, bool& done) {
                    fmt::format("tcgen05.commit arrives in CTA {}, which has exited", op.barrier_cta->rank));
         return;
       }
-      Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
-      if (barrier == nullptr) {
-        fail_async(op, "BAR-UNINIT",
-                   fmt::format("tcgen05.commit arrives on 0x{:x} of cta {}, which is not a live mbarrier",
-                               op.barrier_offset, op.barrier_cta->rank));
-        return;
-      }
-      const Signal signal{.kind = SignalKind::commit,
-                          .warp = op.issuer->warp,
-                          .lanes = 1u << op.issuer->id.lane,
-                          .pc = op.pc,
-                          .times = 1,
-                          .arrivals = 1};
-      if (recording())
+      const Barrier* barrier = deliver(op, SignalKind::commit, "tcgen05.commit arrives");
+      if (recording() && barrier != nullptr)
         record(EventKind::commit, *op.barrier_cta, op.issuer->warp->index, op.finish, op.finish, 0, barrier->name());
-      if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
-        fail_async(op, "ARRIVE-OVERFLOW",
-                   fmt::format("tcgen05.commit arrives on {} of cta {}, whose phase {} expects {} more arrivals of {}",
-                               barrier->name(), barrier->cta->rank, barrier->state.phase, barrier->state.pending,
-                               barrier->state.expected));
       return;
     }
   }

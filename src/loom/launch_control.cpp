@@ -52,6 +52,7 @@ void Cluster::clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t 
       op->issued = thread.time;
       op->finish = thread.time + cost::launch_control_latency;
       op->destination = ctas_[rank].get();
+      op->barrier_cta = op->destination;
       op->offset = offset;
       op->barrier_offset = barrier_offset;
       op->bytes = response_bytes;
@@ -93,21 +94,7 @@ void Cluster::answer_cancel(const AsyncOp& op) {
     response[2] = 1;
   }
   std::memcpy(op.destination->window + op.offset, response, sizeof(response));
-  Barrier* barrier = find_barrier(*op.destination, op.barrier_offset);
-  if (barrier == nullptr) {
-    fail_async(op, "BAR-UNINIT",
-               fmt::format("the answer to try_cancel completes on 0x{:x} of cta {}, which is not a live mbarrier",
-                           op.barrier_offset, op.destination->rank));
-    return;
-  }
-  const Signal signal{.kind = SignalKind::complete_tx,
-                      .warp = op.issuer->warp,
-                      .lanes = 1u << op.issuer->id.lane,
-                      .pc = op.pc,
-                      .times = 1,
-                      .bytes = op.bytes};
-  if (apply(*barrier, signal, op.finish) != MbarrierFault::none)
-    fail_async(op, "TX-RANGE", fmt::format("the byte count of {} left its range of +-1048575", barrier->name()));
+  deliver(op, SignalKind::complete_tx, "the answer to try_cancel completes");
 }
 
 bool Cluster::clc_is_canceled(Thread& thread, Pc pc, const uint32_t (&response)[4]) {

@@ -483,6 +483,8 @@ class Cluster {
   bool may_complete(size_t index) const;
   void complete(size_t index);
   void progress(AsyncOp& op, bool& done);
+  /// The signal that finished work owes to its barrier; null and a finding when that cannot take it.
+  const Barrier* deliver(const AsyncOp& op, SignalKind kind, const char* what);
   void wake_bulk_waiters(Thread& thread);
 
   // cp_async.cpp, launch_control.cpp
