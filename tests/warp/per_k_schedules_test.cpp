@@ -70,7 +70,7 @@ struct PerKSchedules {
       part.arrive_input();
       part.arrive_input();
     }
-    for (auto part : side.per_k_stages(input, 2, 4)) {
+    for (auto part : side.per_k_stages(input, KBlocks(4, 2))) {
       scale_is(part.take_scales(), part.k());
       part.template drain<drained>([&](const auto& fragment, int first) {
         for (int i = 0; i < columns && first == 0; ++i) compare(fragment[i], i, part.k());
