@@ -17,6 +17,22 @@ using namespace loom::probe;
 /// Where a test expects the finding, for what OFFENDING cannot hold: declarations, ends of scopes.
 #define IN_THE_NEXT_LINE ::warploom::loom::probe::offending_line = __LINE__ + 1
 
+// What misuses do. Macros, because a report names the innermost line outside the library, and that is to be the test's.
+#define CREATE(Side, storage) \
+  Side::create((storage).output.tmem_address, (storage).output.barriers.ptr(), (storage).output.dealloc)
+/// One MMA into the accumulator at `offset`.
+#define MULTIPLY(storage, offset) \
+  AccumStage::Op::mma(AccumStage::A((storage).operands.a), AccumStage::B((storage).operands.b), offset)
+/// A load of the first columns of the accumulator at `offset`, waited for.
+#define LOOK(offset)                                                                          \
+  do {                                                                                        \
+    arch::Fragment<uint32_t, 8> columns;                                                      \
+    arch::tmem_load_32x32b(columns, arch::TmemAddress{offset}.lane(32 * arch::warp_index())); \
+    arch::tmem_wait_load();                                                                   \
+  } while (false)
+/// The copies of a slot of the input ring.
+#define LOAD(slot) (slot).load(TileLoader{&InputStage::get().a, 64}[0], TileLoader{&InputStage::get().b, 16}[0])
+
 struct Writer : WarpRole<0, 1> {
   static constexpr char name[] = "writer";
 };
@@ -104,11 +120,6 @@ struct InputStage {
     arch::syncthreads();
     return Input(storage.input);
   }
-  template <class Slot>
-  static WARPLOOM_FN void load(Slot& slot) noexcept {
-    const InputStage& stage = get();
-    slot.load(TileLoader{&stage.a, 64}[0], TileLoader{&stage.b, 16}[0]);
-  }
 };
 
 // ---- an accumulator ring between an MMA warp and the epilogue
@@ -143,32 +154,19 @@ struct AccumStage {
   /// The last warp multiplies, the first four are the epilogue.
   static WARPLOOM_FN bool multiplies() noexcept { return arch::warp_index() == 4; }
 
-  template <class Side>
-  static WARPLOOM_FN Side create(Storage& storage) noexcept {
-    return Side::create(storage.output.tmem_address, storage.output.barriers.ptr(), storage.output.dealloc);
-  }
-  static WARPLOOM_FN void multiply(Storage& storage, uint32_t offset) noexcept {
-    Op::mma(A(storage.operands.a), B(storage.operands.b), offset);
-  }
-  /// A load of the accumulator's first columns, waited for.
-  static WARPLOOM_FN void look(uint32_t offset) noexcept {
-    arch::Fragment<uint32_t, 8> columns;
-    arch::tmem_load_32x32b(columns, arch::TmemAddress{offset}.lane(32 * arch::warp_index()));
-    arch::tmem_wait_load();
-  }
   // The other side of a test, as it should be.
   static WARPLOOM_FN void multiply_once(Storage& storage) noexcept {
-    auto context = create<MmaContext>(storage);
+    auto context = CREATE(MmaContext, storage);
     if (arch::elect_one()) {
       auto stage = context.per_k_stage();
-      multiply(storage, stage.tmem().offset());
+      MULTIPLY(storage, stage.tmem().offset());
     }
   }
   static WARPLOOM_FN void look_once(Storage& storage) noexcept {
     EpilogueContext::Sync::wait();
-    auto context = create<EpilogueContext>(storage);
+    auto context = CREATE(EpilogueContext, storage);
     auto stage = context.output_pipeline.consumer();
-    look(stage.tmem().offset());
+    LOOK(stage.tmem().offset());
   }
 };
 

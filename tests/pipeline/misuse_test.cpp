@@ -72,7 +72,7 @@ TEST(ReleasedTwice, InputProducerStage) {
          auto input = InputStage::begin();
          if (writer()) {
            auto slot = input.acquire_producer();
-           InputStage::load(slot);
+           LOAD(slot);
            slot.release();
            if (buggy) OFFENDING(slot.release());
          } else if (reader()) {
@@ -87,7 +87,7 @@ TEST(ReleasedTwice, InputConsumerStage) {
          auto input = InputStage::begin();
          if (writer()) {
            auto slot = input.producer().acquire();
-           InputStage::load(slot);
+           LOAD(slot);
          } else if (reader()) {
            auto in = input.consumer().acquire_stage();
            in.release();
@@ -177,14 +177,14 @@ TEST(AfterRelease, InputProducerStage) {
          auto input = InputStage::begin();
          if (writer()) {
            auto slot = input.acquire_producer();
-           InputStage::load(slot);
+           LOAD(slot);
            slot.release();
-           if (buggy) OFFENDING(InputStage::load(slot));
+           if (buggy) OFFENDING(LOAD(slot));
          } else if (reader()) {
            auto in = input.consume();
          }
        },
-       {"STAGE-AFTER-RELEASE", {"a stage of input"}, false});
+       {"STAGE-AFTER-RELEASE", {"a stage of input"}});
 }
 TEST(AfterRelease, InputConsumerStage) {
   rule(InputStage::launch(),
@@ -192,7 +192,7 @@ TEST(AfterRelease, InputConsumerStage) {
          auto input = InputStage::begin();
          if (writer()) {
            auto slot = input.producer().acquire();
-           InputStage::load(slot);
+           LOAD(slot);
          } else if (reader()) {
            auto in = input.acquire_consumer();
            in.release();
@@ -277,7 +277,7 @@ TEST(WrongArgument, BytesOfASlot) {
          if (writer()) {
            auto slot = input.producer().acquire();
            OFFENDING(slot.expect_bytes(buggy ? 128 : Payload::operand_bytes));
-           InputStage::load(slot);
+           LOAD(slot);
          } else if (reader()) {
            auto in = input.consume();
          }

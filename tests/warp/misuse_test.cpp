@@ -17,11 +17,11 @@ TEST(NotHeld, MultiplyBeforeAcquire) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (!arch::elect_one()) return;
-         if (buggy) OFFENDING(Stage::multiply(storage, context.tmem.addr.value));
+         if (buggy) OFFENDING(MULTIPLY(storage, context.tmem.addr.value));
          auto stage = context.per_k_stage();
-         Stage::multiply(storage, stage.tmem().offset());
+         MULTIPLY(storage, stage.tmem().offset());
        },
        {"TMEM-NOT-HELD", {"tcgen05.mma touches accumulator accum[0]", "this thread does not hold"}});
 }
@@ -30,13 +30,13 @@ TEST(NotHeld, MultiplyAfterRelease) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (!arch::elect_one()) return;
          auto stage = context.acquire_k_stage_linear();
          const uint32_t offset = stage.tmem_offset();
-         Stage::multiply(storage, offset);
+         MULTIPLY(storage, offset);
          stage.release();
-         if (buggy) OFFENDING(Stage::multiply(storage, offset));
+         if (buggy) OFFENDING(MULTIPLY(storage, offset));
        },
        {"TMEM-NOT-HELD", {"tcgen05.mma", "accum[0]", "given back"}});
 }
@@ -45,10 +45,10 @@ TEST(NotHeld, MultiplyIntoTheNextStage) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (!arch::elect_one()) return;
          auto stage = context.per_k_stage();
-         OFFENDING(Stage::multiply(storage, stage.tmem().offset() + (buggy ? opc.stage_stride_cols : 0)));
+         OFFENDING(MULTIPLY(storage, stage.tmem().offset() + (buggy ? opc.stage_stride_cols : 0)));
        },
        {"TMEM-NOT-HELD", {"tcgen05.mma", "accum[1]"}});
 }
@@ -58,10 +58,10 @@ TEST(NotHeld, LoadBeforeAcquire) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto context = Stage::create<EpilogueContext>(storage);
-         if (buggy) OFFENDING(Stage::look(context.tmem.addr.value));
+         auto context = CREATE(EpilogueContext, storage);
+         if (buggy) OFFENDING(LOOK(context.tmem.addr.value));
          auto stage = context.output_pipeline.consumer();
-         Stage::look(stage.tmem().offset());
+         LOOK(stage.tmem().offset());
        },
        {"TMEM-NOT-HELD", {"tcgen05.ld touches accumulator accum[0]", "this warp does not hold"}});
 }
@@ -71,12 +71,12 @@ TEST(NotHeld, LoadAfterFree) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto stage = context.output_pipeline.consumer();
          const uint32_t offset = stage.tmem().offset();
-         Stage::look(offset);
+         LOOK(offset);
          stage.free();
-         if (buggy) OFFENDING(Stage::look(offset));
+         if (buggy) OFFENDING(LOOK(offset));
        },
        {"TMEM-NOT-HELD", {"tcgen05.ld", "accum[0]", "given back"}});
 }
@@ -88,7 +88,7 @@ TEST(AccumulatorStages, MmaStageReleasedTwice) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (!arch::elect_one()) return;
          auto stage = context.acquire_k_stage_linear();
          stage.release();
@@ -101,7 +101,7 @@ TEST(AccumulatorStages, MmaStageAfterRelease) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (!arch::elect_one()) return;
          auto stage = context.acquire_k_stage_linear();
          stage.release();
@@ -115,7 +115,7 @@ TEST(AccumulatorStages, EpilogueStageReleasedTwice) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto stage = context.acquire_k_stage_linear();
          stage.release();
          if (buggy) OFFENDING(stage.release());
@@ -128,7 +128,7 @@ TEST(AccumulatorStages, EpilogueStageMovedFrom) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto acquired = context.acquire_k_stage_linear();
          auto stage = std::move(acquired);
          if (buggy) OFFENDING((void)acquired.tmem());
@@ -142,7 +142,7 @@ TEST(AccumulatorStages, ConsumerAfterFree) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto stage = context.output_pipeline.consumer();
          stage.free();
          if (buggy) OFFENDING((void)stage.tmem());
@@ -157,7 +157,7 @@ TEST(WarpHandles, MmaWarpReleasedTwice) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto warp = Stage::create<MmaWarp<opc>>(storage);
+         auto warp = CREATE(MmaWarp<opc>, storage);
          if (arch::elect_one()) auto stage = warp.per_k_stage();
          warp.release();
          if (buggy) OFFENDING(warp.release());
@@ -169,7 +169,7 @@ TEST(WarpHandles, MmaWarpAfterRelease) {
        [](bool buggy) {
          auto& storage = Stage::begin();
          if (!Stage::multiplies()) return Stage::look_once(storage);
-         auto warp = Stage::create<MmaWarp<opc>>(storage);
+         auto warp = CREATE(MmaWarp<opc>, storage);
          if (arch::elect_one()) auto stage = warp.per_k_stage();
          warp.release();
          if (buggy && arch::lane_index() == 0) OFFENDING((void)warp.per_k_stages(1));
@@ -182,10 +182,10 @@ TEST(WarpHandles, EpilogueWarpReleasedTwice) {
          auto& storage = Stage::begin();
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          EpilogueContext::Sync::wait();
-         auto warp = Stage::create<EpilogueWarp<opc>>(storage);
+         auto warp = CREATE(EpilogueWarp<opc>, storage);
          {
            auto stage = warp.output_pipeline.consumer();
-           Stage::look(stage.tmem().offset());
+           LOOK(stage.tmem().offset());
          }
          warp.release();
          if (buggy) OFFENDING(warp.release());
@@ -202,9 +202,9 @@ TEST(TensorMemory, AddressReadBeforeItIsPublished) {
          if (Stage::multiplies()) return Stage::multiply_once(storage);
          if (!buggy) EpilogueContext::Sync::wait();
          IN_THE_NEXT_LINE;
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto stage = context.output_pipeline.consumer();
-         Stage::look(stage.tmem().offset());
+         LOOK(stage.tmem().offset());
        },
        {"TMEM-UNPUBLISHED", {"named barrier 1"}});
 }
@@ -215,19 +215,19 @@ TEST(TensorMemory, AddressReadBeforeItIsPublishedThoughItIsThere) {
          auto& storage = Stage::begin();
          const arch::SharedAddress there = arch::shared_address(&storage.there);
          if (Stage::multiplies()) {
-           auto context = Stage::create<MmaContext>(storage);
+           auto context = CREATE(MmaContext, storage);
            if (!arch::elect_one()) return;
            arch::mbarrier_arrive(there);
            auto stage = context.per_k_stage();
-           Stage::multiply(storage, stage.tmem().offset());
+           MULTIPLY(storage, stage.tmem().offset());
            return;
          }
          arch::mbarrier_wait(there, 1);
          if (!buggy) EpilogueContext::Sync::wait();
          IN_THE_NEXT_LINE;
-         auto context = Stage::create<EpilogueContext>(storage);
+         auto context = CREATE(EpilogueContext, storage);
          auto stage = context.output_pipeline.consumer();
-         Stage::look(stage.tmem().offset());
+         LOOK(stage.tmem().offset());
        },
        {"TMEM-UNPUBLISHED", {"named barrier 1"}});
 }
@@ -254,10 +254,10 @@ TEST(PartOfAWarp, ContextCreatedByTheElectedLaneWhileTheOthersLeave) {
          if (!Stage::multiplies()) return Stage::look_once(storage);
          if (buggy && arch::lane_index() != 0) return;
          IN_THE_NEXT_LINE;
-         auto context = Stage::create<MmaContext>(storage);
+         auto context = CREATE(MmaContext, storage);
          if (arch::lane_index() != 0) return;
          auto stage = context.per_k_stage();
-         Stage::multiply(storage, stage.tmem().offset());
+         MULTIPLY(storage, stage.tmem().offset());
        },
        {"DIVERGENCE", {"lane 0 of warp 4 waits in tcgen05.alloc", "lanes 1-31 have exited"}});
 }
@@ -284,10 +284,10 @@ TEST(PartOfAWarp, ContextCreatedByTheElectedLaneWhileTheOthersMeetTheCluster) {
            Stage::look_once(storage);
          } else if (!buggy || arch::elect_one()) {
            IN_THE_NEXT_LINE;
-           auto context = Stage::create<MmaContext>(storage);
+           auto context = CREATE(MmaContext, storage);
            if (arch::lane_index() == 0) {
              auto stage = context.per_k_stage();
-             Stage::multiply(storage, stage.tmem().offset());
+             MULTIPLY(storage, stage.tmem().offset());
            }
          }
          arch::cluster_sync();
@@ -302,7 +302,7 @@ TEST(PartOfAWarp, ContextLeftByHalfOfTheLanes) {
            Stage::look_once(storage);
            return arch::cluster_sync();
          }
-         auto warp = Stage::create<MmaWarp<opc>>(storage);
+         auto warp = CREATE(MmaWarp<opc>, storage);
          if (arch::elect_one()) auto stage = warp.per_k_stage();
          if (buggy && arch::lane_index() >= 16) arch::cluster_sync();
          OFFENDING(warp.release());

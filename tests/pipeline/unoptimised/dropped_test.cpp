@@ -79,7 +79,7 @@ TEST(Dropped, InputProducerStage) {
          if (writer()) {
            {
              auto slot = input.acquire_producer();
-             InputStage::load(slot);
+             LOAD(slot);
              if (!buggy) slot.release();
              IN_THE_NEXT_LINE;
            }
@@ -96,7 +96,7 @@ TEST(Dropped, InputConsumerStage) {
          if (writer()) {
            auto loads = input.producer();
            auto slot = loads.acquire();
-           InputStage::load(slot);
+           LOAD(slot);
          } else if (reader()) {
            {
              auto in = input.acquire_consumer();
@@ -112,7 +112,7 @@ TEST(Dropped, MmaStage) {
        [](bool buggy) {
          auto& storage = AccumStage::begin();
          if (!AccumStage::multiplies()) return AccumStage::look_once(storage);
-         auto context = AccumStage::create<AccumStage::MmaContext>(storage);
+         auto context = CREATE(AccumStage::MmaContext, storage);
          if (!arch::elect_one()) return;
          {
            auto stage = context.acquire_k_stage_linear();
@@ -128,7 +128,7 @@ TEST(Dropped, EpilogueStage) {
          auto& storage = AccumStage::begin();
          if (AccumStage::multiplies()) return AccumStage::multiply_once(storage);
          AccumStage::EpilogueContext::Sync::wait();
-         auto context = AccumStage::create<AccumStage::EpilogueContext>(storage);
+         auto context = CREATE(AccumStage::EpilogueContext, storage);
          {
            auto stage = context.acquire_k_stage_linear();
            if (!buggy) stage.release();
@@ -142,7 +142,7 @@ TEST(Dropped, MmaWarp) {
        [](bool buggy) {
          auto& storage = AccumStage::begin();
          if (!AccumStage::multiplies()) return AccumStage::look_once(storage);
-         auto made = AccumStage::create<MmaWarp<opc>>(storage);
+         auto made = CREATE(MmaWarp<opc>, storage);
          if (arch::elect_one()) auto stage = made.per_k_stage();
          {
            auto warp = std::move(made);
@@ -158,7 +158,7 @@ TEST(Dropped, EpilogueWarp) {
          auto& storage = AccumStage::begin();
          if (AccumStage::multiplies()) return AccumStage::multiply_once(storage);
          MmaWarp<opc>::Sync::wait();
-         auto made = AccumStage::create<EpilogueWarp<opc>>(storage);
+         auto made = CREATE(EpilogueWarp<opc>, storage);
          {
            auto stage = made.acquire_k_stage_linear();
            stage.release();
