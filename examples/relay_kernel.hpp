@@ -4,7 +4,7 @@
 //   fetch --input--> square --output--> total
 //
 // Made to be broken: a planted error changes one number of one barrier, and the kernel hangs. On the GPU the watchdog
-// says so (gpu/watchdog.cu), on the loom the deadlock report. Its trace points show on either machine's timeline.
+// says so (gpu/watchdog.cu), on the loom its report. Its trace points show on either machine's timeline.
 #pragma once
 
 #include "warploom/arch/global.hpp"

@@ -63,10 +63,7 @@ struct SeedExamples : BlockwiseFP8<Cluster_> {
 
   SeedExamples(const Params& p, Storage& storage) noexcept : Base(p, storage), uses(p.uses), storage_(storage) {}
 
-  static void init_barriers(Storage& storage) noexcept {
-    Input::init_barriers(storage.input);
-    Residual::init_barriers(storage.residual);
-  }
+  static void init_barriers(Storage& storage) noexcept { Base::init_barriers(storage); }
 
   // ---- MMA: one lane
 

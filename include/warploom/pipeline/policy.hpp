@@ -4,8 +4,7 @@
 //   freed_by<mma_commit<Mma, to_operand_sources>, lane_per_warp<Epilogue>>
 //
 // says: a slot is free once the tensor core is done with it on behalf of every leader that reads it, and one lane of
-// each epilogue warp has let go of it. Each policy knows how many arrivals one barrier receives per phase, and how its
-// role makes them.
+// each epilogue warp has let go of it.
 #pragma once
 
 #include <type_traits>

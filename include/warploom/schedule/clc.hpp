@@ -7,9 +7,8 @@
 //   for (Tile tile : schedule.tiles<Load>()) kernel.load(tile);       // the first tile is the cluster's own
 //   schedule.run();                                                   // the scheduler warp
 //
-// Who takes tiles is listed in the type, as freed_by<...> with target to_first; the arrive counts follow. The first
-// role of the list sets the pace: a request is made when that role starts a tile, so that a cluster never holds more
-// than one tile it has not begun to load.
+// Who takes tiles is listed in the type, as freed_by<...> with target to_first. The first role of the list sets the
+// pace: a request is made when that role starts a tile, so a cluster never holds more than one it has not begun.
 #pragma once
 
 #include "warploom/arch/annotate.hpp"

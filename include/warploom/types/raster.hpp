@@ -30,9 +30,10 @@ struct ClusterTiles {
   };
   WARPLOOM_CONST_FN At operator[](int index) const {
     const bool along_m = raster.along == Raster::Along::m;
+    if (raster.group == 0) return along_m ? At{index % m, index / m} : At{index / n, index % n};
     const int across = along_m ? m : n;  // the axis that is cut into panels
     const int length = along_m ? n : m;
-    const int group = raster.group > 0 && raster.group < across ? raster.group : across;
+    const int group = raster.group < across ? raster.group : across;
     const int panel = index / (group * length);
     const int rest = index - panel * group * length;
     const int first = panel * group;

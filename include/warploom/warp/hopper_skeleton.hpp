@@ -1,9 +1,8 @@
 // What every Hopper GEMM does around its role bodies: barrier initialisation, cluster hand-shake, register
 // reallocation, role dispatch, drains and the final cluster barrier. A kernel is its storage and its bodies.
 //
-// load and epilogue_load run on one elected lane of their warps; math on every thread of a math warpgroup. With
-// `ping_pong` the warpgroups take the tiles in turn, each passing over the ring slots of the others' tiles; otherwise
-// all of them work on every tile.
+// load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` the
+// warpgroups take the tiles in turn, passing over each other's ring slots; otherwise all of them work on every tile.
 //
 //   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
@@ -29,7 +28,7 @@ class HopperSkeleton {
   using Roles = typename Kernel::Roles;
   static constexpr int threads = Roles::threads;
   // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
-  static constexpr uint32_t load_registers = Roles::groups == 1 ? 40 : Roles::groups == 2 ? 40 : 32;
+  static constexpr uint32_t load_registers = Roles::groups <= 2 ? 40 : 32;
   static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
