@@ -223,8 +223,11 @@ struct InputSchedules {
       const int r = unit / 8, c = unit % 8;
       const auto* data = reinterpret_cast<const Unit*>(tile.unit(static_cast<uint32_t>(r), static_cast<uint32_t>(c)));
       const Unit seen = arch::load_shared(data);
-      for (int w = 0; w < 4; ++w)
-        params.tally->equal(seen.words[w], bytes.word(row + r, column + 16 * c + 4 * w), __LINE__);
+      for (int w = 0; w < 4; ++w) {
+        const uint32_t want = bytes.word(row + r, column + 16 * c + 4 * w);
+        if (seen.words[w] != want) params.tally->differs(seen.words[w], want, __LINE__);
+      }
+      params.tally->counted(4);
     }
   }
   template <class Tile>
@@ -337,7 +340,7 @@ UNDER_SCHEDULES(InputRing, TwoBlocksPerSlot2x2, Standard<C2x2, 2, 2, 3>)
 UNDER_SCHEDULES(InputRing, PairOneBlock, Standard<Pair, 2, 1, 5, ByCommit>)
 UNDER_SCHEDULES(InputRing, PairTwoBlocks, Standard<Pair, 2, 2, 5, ByCommit>)
 UNDER_SCHEDULES(InputRing, RowScales, Blockwise<C1x1, 2>)
-UNDER_SCHEDULES(InputRing, RowScales2x2, Blockwise<C2x2, 3>)
+UNDER_SOME_SCHEDULES(InputRing, RowScales2x2, Blockwise<C2x2, 3>)
 UNDER_SCHEDULES(InputRing, ScaleFactors, BlockScaled<C1x1, 1>)
 UNDER_SCHEDULES(InputRing, ScaleFactorsTwoBlocks, BlockScaled<C1x1, 2>)
 UNDER_SCHEDULES(InputRing, ScaleFactorsPair, BlockScaled<Pair, 1, ByCommit>)

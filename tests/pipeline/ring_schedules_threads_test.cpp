@@ -21,7 +21,7 @@ UNDER_SCHEDULES(ThreadRing, LanePerWarp, Threads<C1x1, lane_per_warp<Writer>, ev
 UNDER_SCHEDULES(ThreadRing, OneThread, Threads<C1x1, one_thread<Writer>, one_thread<R1>, 1>)
 UNDER_SCHEDULES(ThreadRing, Copies, Threads<C1x1, cp_async_arrive<Writer>, every_thread<R1>, 2>)
 UNDER_SCHEDULES(ThreadRing, CopiesLanePerWarp, Threads<C1x1, cp_async_arrive<Writer>, lane_per_warp<R2>, 3>)
-UNDER_SCHEDULES(ThreadRing, Copies1x2, Threads<C1x2, cp_async_arrive<Writer>, lane_per_warp<R1>, 2>)
+UNDER_SOME_SCHEDULES(ThreadRing, Copies1x2, Threads<C1x2, cp_async_arrive<Writer>, lane_per_warp<R1>, 2>)
 UNDER_SCHEDULES(ThreadRing, EveryThreadToColumn2x1,
                 Threads<C2x1, every_thread<Writer, to_column>, every_thread<R1, to_column>, 2>)
 UNDER_SCHEDULES(ThreadRing, LanePerWarpToCluster2x1,

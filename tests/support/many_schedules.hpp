@@ -18,18 +18,23 @@ namespace warploom::test {
 /// Random schedules per case: of the ordinary suites, and of those that end in `Full`.
 inline constexpr uint32_t few_schedules = 48;
 inline constexpr uint32_t many_schedules = 10'000;
+/// Of long cases whose types other cases run under many: the same in another cluster, or in another combination.
+inline constexpr uint32_t some_schedules = 2'000;
 
 /// What the threads of a launch saw. Clusters run on several workers.
 class Tally {
  public:
   void equal(uint64_t have, uint64_t want, int line) noexcept {
-    checks_.fetch_add(1, std::memory_order_relaxed);
-    if (have == want) return;
-    if (wrong_.fetch_add(1) == 0) {
-      have_ = have;
-      want_ = want;
-      line_ = line;
-    }
+    counted(1);
+    if (have != want) differs(have, want, line);
+  }
+  /// The same in two steps, for many values at a time: workers share the count.
+  void counted(uint64_t checks) noexcept { checks_.fetch_add(checks, std::memory_order_relaxed); }
+  void differs(uint64_t have, uint64_t want, int line) noexcept {
+    if (wrong_.fetch_add(1) != 0) return;
+    have_ = have;
+    want_ = want;
+    line_ = line;
   }
   uint64_t checks() const { return checks_; }
   uint64_t wrong() const { return wrong_; }
@@ -89,8 +94,10 @@ void run_under(uint32_t count, const loom::LaunchConfig& config, loom::Entry ent
 }
 
 /// The same case under few schedules in `Suite` and under many in `SuiteFull`.
-#define UNDER_SCHEDULES(Suite, Case, ...)                                            \
+#define UNDER_SCHEDULES(Suite, Case, ...) UNDER_COUNTED_SCHEDULES(many_schedules, Suite, Case, __VA_ARGS__)
+#define UNDER_SOME_SCHEDULES(Suite, Case, ...) UNDER_COUNTED_SCHEDULES(some_schedules, Suite, Case, __VA_ARGS__)
+#define UNDER_COUNTED_SCHEDULES(count, Suite, Case, ...)                             \
   TEST(Suite, Case) { __VA_ARGS__::run_schedules(::warploom::test::few_schedules); } \
-  TEST(Suite##Full, Case) { __VA_ARGS__::run_schedules(::warploom::test::many_schedules); }
+  TEST(Suite##Full, Case) { __VA_ARGS__::run_schedules(::warploom::test::count); }
 
 }  // namespace warploom::test

@@ -73,7 +73,9 @@ struct PerKSchedules {
     for (auto part : side.per_k_stages(input, KBlocks(4, 2))) {
       scale_is(part.take_scales(), part.k());
       part.template drain<drained>([&](const auto& fragment, int first) {
-        for (int i = 0; i < columns && first == 0; ++i) compare(fragment[i], i, part.k());
+        if (first != 0) return;
+        for (int i = 0; i < columns; ++i) compare(fragment[i], i, part.k());
+        params.tally->counted(columns);
       });
     }
     {
@@ -96,11 +98,12 @@ struct PerKSchedules {
     arch::tmem_load_32x32b(fragment, accumulator.address().lane(32 * arch::warp_index()));
     arch::tmem_wait_load();
     for (int i = 0; i < columns; ++i) compare(fragment[i], i, k);
+    params.tally->counted(columns);
   }
   void compare(uint32_t bits, int i, int k) noexcept {
     const int column = static_cast<int>(Shape::rank_n(rank)) * columns + i;
     const auto sum = static_cast<float>(product(*params.a, *params.b, row(), column, k));
-    params.tally->equal(bits, arch::as_bits(sum), __LINE__);
+    if (bits != arch::as_bits(sum)) params.tally->differs(bits, arch::as_bits(sum), __LINE__);
   }
   void look_at_scale(uint32_t stage, int k) noexcept {
     scale_is(arch::load_shared(input.a_scales(stage).data + arch::thread_index()), k);
@@ -141,10 +144,10 @@ struct PerKSchedules {
 };
 
 UNDER_SCHEDULES(PerKContexts, OneSm, PerKSchedules<ClusterShape<1, 1, 1>, false>)
-UNDER_SCHEDULES(PerKContexts, OneSmReleased, PerKSchedules<ClusterShape<1, 1, 1>, true>)
-UNDER_SCHEDULES(PerKContexts, Pair, PerKSchedules<ClusterShape<2, 2, 1>, false>)
+UNDER_SOME_SCHEDULES(PerKContexts, OneSmReleased, PerKSchedules<ClusterShape<1, 1, 1>, true>)
+UNDER_SOME_SCHEDULES(PerKContexts, Pair, PerKSchedules<ClusterShape<2, 2, 1>, false>)
 UNDER_SCHEDULES(PerKContexts, PairReleased, PerKSchedules<ClusterShape<2, 2, 1>, true>)
-UNDER_SCHEDULES(PerKContexts, Shared1x2, PerKSchedules<ClusterShape<1, 1, 2>, false>)
+UNDER_SOME_SCHEDULES(PerKContexts, Shared1x2, PerKSchedules<ClusterShape<1, 1, 2>, false>)
 
 }  // namespace
 }  // namespace warploom::test

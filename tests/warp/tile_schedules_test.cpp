@@ -174,8 +174,10 @@ struct TileSchedules {
       const int row = m + lane / 4 + 8 * (i / 2 % 2), column = n + 8 * (i / 4) + 2 * (lane % 4) + i % 2;
       int sum = added;
       for (int k = 0; k < blocks; ++k) sum += product(*params.a, *params.b, row, column, k);
-      params.tally->equal(half[i], arch::as_bits(static_cast<float>(sum)), __LINE__);
+      const uint32_t want = arch::as_bits(static_cast<float>(sum));
+      if (half[i] != want) params.tally->differs(half[i], want, __LINE__);
     }
+    params.tally->counted(columns / 2);
   }
   /// Adds one in tensor memory, and reads it back.
   void change(uint32_t offset, int tile) noexcept {
@@ -222,10 +224,10 @@ using Pair = ClusterShape<2, 2, 1>;
 UNDER_SCHEDULES(TileContexts, HalfAccumulator, TileSchedules<C1x1, 64, false>)
 UNDER_SCHEDULES(TileContexts, WholeAccumulatorReleased, TileSchedules<C1x1, 128, true>)
 UNDER_SCHEDULES(TileContexts, Pair, TileSchedules<Pair, 128, false>)
-UNDER_SCHEDULES(TileContexts, PairReleased, TileSchedules<Pair, 128, true>)
-UNDER_SCHEDULES(TileContexts, HalfAccumulatorReleased2x1, TileSchedules<C2x1, 64, true>)
-UNDER_SCHEDULES(TileContexts, HalfAccumulator1x2, TileSchedules<C1x2, 64, false>)
-UNDER_SCHEDULES(TileContexts, HalfAccumulator2x2, TileSchedules<C2x2, 64, false>)
+UNDER_SOME_SCHEDULES(TileContexts, PairReleased, TileSchedules<Pair, 128, true>)
+UNDER_SOME_SCHEDULES(TileContexts, HalfAccumulatorReleased2x1, TileSchedules<C2x1, 64, true>)
+UNDER_SOME_SCHEDULES(TileContexts, HalfAccumulator1x2, TileSchedules<C1x2, 64, false>)
+UNDER_SOME_SCHEDULES(TileContexts, HalfAccumulator2x2, TileSchedules<C2x2, 64, false>)
 
 }  // namespace
 }  // namespace warploom::test
