@@ -212,10 +212,11 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
 
   if (barrier->ring != nullptr && barrier->side != 2) {
     auto& sides = thread.warp->sides;
-    auto bound =
-        std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == barrier->ring; });
+    // A ring is known by its first full barrier: several may have one name. Its empty barriers follow the full ones.
+    const uint32_t ring = barrier->offset - (barrier->stage + (barrier->side == 1 ? barrier->stages : 0)) * 8;
+    auto bound = std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == ring; });
     if (bound == sides.end()) {
-      sides.emplace_back(barrier->ring, barrier->side);
+      sides.emplace_back(ring, barrier->side);
     } else if (bound->second != barrier->side) {
       fail(thread, pc, "RING-SIDE",
            fmt::format("warp {} waits on {} but has so far been ring {}'s {}", thread.id.warp, barrier->name(),

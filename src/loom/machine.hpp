@@ -166,7 +166,7 @@ struct Warp {
   std::vector<std::unique_ptr<Collective>> open;
   std::vector<TmemAccess> accesses;
   std::deque<Thread*> ready;
-  std::vector<std::pair<const char*, uint8_t>> sides;  ///< ring -> the side it waits on
+  std::vector<std::pair<uint32_t, uint8_t>> sides;  ///< ring, by its first barrier -> the side it waits on
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;

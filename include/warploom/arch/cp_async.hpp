@@ -1,5 +1,5 @@
 // cp.async: small asynchronous copies from global to shared memory, a few bytes per thread. For what TMA cannot bring
-// (a bias row that starts anywhere, gathered rows); completion is seen through an mbarrier or by waiting for groups.
+// (rows without a tensor map, gathered rows); completion is seen through an mbarrier or by waiting for groups.
 //
 //   cp_async<16>(slot, bias + column, bytes_left);      // every lane its 16 bytes, zeros beyond bytes_left
 //   cp_async_mbarrier_arrive_noinc(full);               // arrives once the copies of this thread have landed

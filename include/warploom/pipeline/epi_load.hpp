@@ -4,7 +4,7 @@
 //   { auto slot = residual.produce(); residual.load(slot, c[m], n); }  // epilogue-load: a free slot, armed
 //   { auto slot = residual.consume(); read(residual.tile(slot)); }      // every epilogue thread; leaving frees it
 //
-// A row that TMA cannot bring, a bias that starts anywhere, comes by cp.async: BiasPipeline<stages, BiasRow<bf16,
+// A row without a tensor map, a bias, comes by cp.async: BiasPipeline<stages, BiasRow<bf16,
 // 128>>, whose producer side runs on the whole epilogue-load warp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The input ring: operand tiles from TMA to the tensor core and, where the payload has some, scales from TMA to the
 // epilogue, in one slot. A slot holds `k_group` K blocks (fewer barrier round trips where one MMA is short); blocks of
-// the last group that lie beyond the tensors' K bring zeros.
+// the last group that lie beyond the tile's range bring zeros.
 //
 // Two full barriers guard a slot. The operands complete on the leader's (with CTA pairs, the bytes of both CTAs), what
 // is local to a CTA on one of its own, because a wait is local.
@@ -74,6 +74,7 @@ class InputTilePipeline {
   // ---- load
   /// The slots for these K blocks, one after the other.
   WARPLOOM_FN StageRange<ProducerTiles<InputTilePipeline>, InputTilePipeline*> produce(KBlocks k_blocks) noexcept {
+    k_end = k_blocks.begin + k_blocks.count;
     return {this, k_blocks, k_group};
   }
   WARPLOOM_FN InputProducerStage<InputTilePipeline> acquire_producer(int k = 0) noexcept {
@@ -123,6 +124,7 @@ class InputTilePipeline {
   static WARPLOOM_CONST_FN int slots_of(int k_blocks) { return (k_blocks + k_group - 1) / k_group; }
 
   Pipeline pipeline;
+  int k_end = 0;  ///< of the range that produce() walks
 
  private:
   Storage* storage_;

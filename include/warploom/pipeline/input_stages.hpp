@@ -18,8 +18,8 @@ class SlotToFill {
   using Payload = typename Ring::Payload;
   using Cluster = typename Ring::Cluster;
 
-  WARPLOOM_FN SlotToFill(Ring* ring, int k, bool ready) noexcept
-      : ring_(ring), k_(k), stage_(ring->pipeline.producer_stage()) {
+  WARPLOOM_FN SlotToFill(Ring* ring, int k, bool ready, int end = beyond) noexcept
+      : ring_(ring), k_(k), end_(end), stage_(ring->pipeline.producer_stage()) {
     ring->pipeline.wait_consumer_if_needed(ready);
     ring->pipeline.arm();
     if constexpr (Ring::has_local)
@@ -44,7 +44,7 @@ class SlotToFill {
   WARPLOOM_FN void load(Rows... rows) const noexcept {
     const SlotBarriers full = barriers();
     WARPLOOM_UNROLL
-    for (int i = 0; i < Ring::k_group_size; ++i) Payload::load(ring_->slot(stage_, i), k_ + i, full, rows...);
+    for (int i = 0; i < Ring::k_group_size; ++i) Payload::load(ring_->slot(stage_, i), block(i), full, rows...);
   }
 
  protected:
@@ -55,8 +55,12 @@ class SlotToFill {
     return full;
   }
 
+  /// Block i of the group; one past the end of a range comes from beyond every tensor's K, as zeros.
+  WARPLOOM_FN int block(int i) const noexcept { return Ring::k_group_size == 1 || k_ + i < end_ ? k_ + i : beyond; }
+  static constexpr int beyond = 1 << 23;
+
   Ring* ring_;
-  int k_;
+  int k_, end_;
   uint32_t stage_;
 };
 
@@ -90,7 +94,8 @@ class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring, ProducerTile
   using Slot = detail::SlotToFill<Ring, ProducerTiles>;
 
  public:
-  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready = false) noexcept : Slot(ring, k, ready) {}
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k) noexcept : Slot(ring, k, false, ring->k_end) {}  // of a range
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready) noexcept : Slot(ring, k, ready) {}
   WARPLOOM_FN ~ProducerTiles() noexcept { this->ring_->pipeline.producer_step(); }
   WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
 };
@@ -159,7 +164,7 @@ template <class Ring>
 class InputProducer {
  public:
   WARPLOOM_FN explicit InputProducer(Ring& ring) noexcept : ring_(&ring) {}
-  WARPLOOM_FN ProducerTiles<Ring> acquire(int k = 0) const noexcept { return ProducerTiles<Ring>(ring_, k); }
+  WARPLOOM_FN ProducerTiles<Ring> acquire(int k = 0) const noexcept { return ProducerTiles<Ring>(ring_, k, false); }
   WARPLOOM_FN InputProducerStage<Ring> acquire_stage(int k = 0) const noexcept {
     return InputProducerStage<Ring>(*ring_, k);
   }

@@ -35,12 +35,13 @@ class LoadOrder {
   /// The first operand loads of a tile: announced once `count` of them are out, or at the end of the scope.
   class [[nodiscard]] FirstLoads : Scope {
    public:
-    WARPLOOM_FN FirstLoads(Pipeline& pipeline, int count) noexcept : pipeline_(pipeline), left_(count) {}
+    WARPLOOM_FN FirstLoads(Pipeline& pipeline, int count) noexcept
+        : pipeline_(pipeline), left_(count > 0 ? count : 1) {}
     WARPLOOM_FN ~FirstLoads() noexcept {
       if (left_ > 0) pipeline_.producer_signal_and_step();
     }
     WARPLOOM_FN void issued() noexcept {
-      if (--left_ == 0) pipeline_.producer_signal_and_step();
+      if (left_ > 0 && --left_ == 0) pipeline_.producer_signal_and_step();
     }
 
    private:

@@ -150,8 +150,6 @@ struct wgmma_warps : lane_per_warp<Role, Target> {
   static constexpr bool reads_generic = false;
 };
 
-// ---- What a ring says
-
 template <class Policy>
 struct filled_by {
   using policy = Policy;

@@ -23,8 +23,6 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-// ---- stages: one slot in one thread's hands
-
 /// A free slot, armed. Must be released: release() says that it is filled, as the policy asks (bytes say so
 /// themselves), and steps.
 template <class Ring>
@@ -174,8 +172,6 @@ class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
   uint32_t index_;
 };
 
-// ---- the ring
-
 template <int stages, class Protocol_>
 class ProducerConsumerPipeline {
  public:
@@ -304,11 +300,9 @@ class ProducerConsumerPipeline {
   }
 
   /// End of the producer: until every slot is free again, so that no late arrival meets an exited CTA.
-  WARPLOOM_FN void drain() noexcept {
-    for (int i = 0; i < stages; ++i) {
-      wait_consumer();
-      producer_step();
-    }
+  WARPLOOM_FN void drain() const noexcept {
+    ProducerConsumerPipeline ahead = *this;
+    for (int i = 0; i < stages; ++i, ahead.producer_step()) ahead.wait_consumer();
   }
 
  private:

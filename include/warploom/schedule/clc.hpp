@@ -170,7 +170,8 @@ class ClcScheduler {
     // The next answer is written there through the async proxy.
     arch::fence_proxy_async_shared();
     if (!arch::clc_is_canceled(answer)) return none;
-    return static_cast<int>(arch::clc_first_cta(answer).x) / Cluster::m;
+    const uint32_t ctas = arch::grid_dim().x / arch::cluster_count().x;  // of a cluster, along x
+    return static_cast<int>(arch::clc_first_cta(answer).x / ctas);
   }
 
   /// ... and says so to the scheduler. An arrival of CTA scope will do although CTA 0 may be another: it publishes no

@@ -186,7 +186,6 @@ class [[nodiscard]] WarpHandle : public Side, MustRelease<typename Side::Base> {
 };
 
 // `auto`, because g++ 12 does not survive the configuration's type in an alias.
-
 /// Owns tensor memory and the MMA side of the accumulator ring. Entering publishes the address; leaving waits until
 /// every epilogue thread of the pair is done, and deallocates. MmaWarp is the same as a handle.
 template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
