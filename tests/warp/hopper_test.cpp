@@ -22,6 +22,7 @@ struct SmallGemmParams {
   TensorMap a, b;
   float* d;  ///< [m][n]
   int m, n, k_blocks;
+  int k_begin = 0;
 };
 
 /// D = A * B^T, 64 rows per warpgroup and 8 columns, sums stored straight from registers.
@@ -58,7 +59,7 @@ struct SmallGemm {
 
   void load(Tile tile) noexcept {
     const TileLoader a{&params.a, tile_m}, b{&params.b, tile_n};
-    for (auto slot : input.produce(tile.k_blocks())) slot.load(a[tile.m], b[tile.n]);
+    for (auto slot : input.produce({params.k_begin, tile.k_blocks()})) slot.load(a[tile.m], b[tile.n]);
   }
   void math(Tile tile) noexcept {
     Accumulator sum;
@@ -160,7 +161,7 @@ void entry(const void* params) {
 }
 
 template <class Kernel>
-loom::Outcome launch(Problem& p, const loom::Schedule& schedule, uint32_t clusters = 1) {
+loom::Outcome launch(Problem& p, const loom::Schedule& schedule, uint32_t clusters = 1, KBlocks range = {}) {
   using C = typename Kernel::Cluster;
   std::fill(p.d.begin(), p.d.end(), -1e9f);
   const SmallGemmParams params{p.map(p.a, p.m, Kernel::Payload::a_slice_rows),
@@ -168,7 +169,8 @@ loom::Outcome launch(Problem& p, const loom::Schedule& schedule, uint32_t cluste
                                p.d.data(),
                                p.m,
                                p.n,
-                               (p.k + 63) / 64};
+                               range.count != 0 ? range.count : (p.k + 63) / 64,
+                               range.begin};
   const loom::TensorRef tensors[] = {{p.a.data(), p.a.size() * 2, loom::Access::read, "a"},
                                      {p.b.data(), p.b.size() * 2, loom::Access::read, "b"},
                                      {p.d.data(), p.d.size() * 4, loom::Access::write, "d"}};
@@ -216,6 +218,25 @@ TEST(HopperFull, Cooperative) { run_everywhere<SmallGemm<One, How::cooperative>>
 TEST(HopperFull, PingPong) { run_everywhere<SmallGemm<One, How::ping_pong>>(10'000); }
 TEST(HopperFull, LateReleaseByHand) { run_everywhere<SmallGemm<One, How::by_hand>>(10'000); }
 TEST(HopperFull, PingPongMulticast) { run_everywhere<SmallGemm<ClusterShape<1, 2, 1>, How::ping_pong>>(10'000); }
+
+// A slot of two K blocks brings only those of the tile's range: three blocks from the second on, of six.
+TEST(Hopper, KGroupsEndWithTheRange) {
+  using Kernel = SmallGemm<One, How::cooperative, 2>;
+  Problem whole(Kernel::tile_m, Kernel::tile_n, 6 * 64);
+  Problem range = whole;
+  for (int i = 0; i < whole.m; ++i)
+    for (int j = 0; j < whole.n; ++j) {
+      float sum = 0;
+      for (int q = 64; q < 4 * 64; ++q)
+        sum += to_float(whole.a[Problem::at(i, whole.k, q)]) * to_float(whole.b[Problem::at(j, whole.k, q)]);
+      range.answer[Problem::at(i, whole.n, j)] = sum;
+    }
+  for (const loom::Schedule& schedule : schedules()) {
+    const loom::Outcome outcome = launch<Kernel>(range, schedule, 1, {1, 3});
+    ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
+    ASSERT_TRUE(range.d == range.answer);
+  }
+}
 
 // A group that passes over slots it never waited for may meet their barriers a lap early or late: only the turns say
 // that it may not. Some schedule shows it.
