@@ -71,15 +71,16 @@ struct NoteTiles {
 };
 
 template <class Kernel>
-loom::Outcome note_tiles(int m_tiles, int n_tiles, Raster raster, const loom::Options& options) {
+loom::Outcome note_tiles(int m_tiles, int n_tiles, Raster raster, const loom::Options& options, bool in_a_row = false) {
   using Cluster = typename Kernel::Cluster;
   const int rows = ceil_div(m_tiles, Cluster::m) * Cluster::m, columns = ceil_div(n_tiles, Cluster::n) * Cluster::n;
   const int size = rows * columns;
   std::vector<uint32_t> seen(static_cast<size_t>(7 * size));
   const loom::TensorRef tensors[] = {{seen.data(), 4 * seen.size(), loom::Access::write, "seen"}};
+  const uint32_t columns_of_grid = in_a_row ? 1 : Cluster::n;
   const loom::LaunchConfig config{.kernel = "note-tiles",
-                                  .grid = {static_cast<uint32_t>(size / Cluster::n), Cluster::n, 1},
-                                  .cluster = {Cluster::m, Cluster::n, 1},
+                                  .grid = {static_cast<uint32_t>(size) / columns_of_grid, columns_of_grid, 1},
+                                  .cluster = {Cluster::size / columns_of_grid, columns_of_grid, 1},
                                   .threads = Kernel::threads,
                                   .shared_bytes = sizeof(typename Kernel::Storage),
                                   .launch_control = true};
@@ -137,6 +138,18 @@ TEST(ClcScheduler, SingleCluster) {
   const loom::Outcome outcome = note_tiles<NoteTiles<ClusterShape<2, 2, 1>, 2>>(1, 1, {}, {});
   EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
   EXPECT_EQ(outcome.canceled, 0u);
+}
+
+// The scheduler counts clusters, so that their CTAs may also stand in one row of the grid.
+TEST(ClcScheduler, ClusterInARow) {
+  for (const loom::Schedule& schedule : schedules(60, 4)) {
+    loom::Options options;
+    options.schedule = schedule;
+    options.processors = 2;
+    const loom::Outcome outcome = note_tiles<NoteTiles<ClusterShape<2, 2, 2>, 2>>(6, 5, {}, options, true);
+    ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
 }
 
 // Without chance nobody is refused, and a request is made for every tile that is started.
