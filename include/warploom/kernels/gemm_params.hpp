@@ -1,0 +1,68 @@
+// What the host hands a Hopper GEMM kernel; the same bytes on both machines.
+//
+// The kernel multiplies a left operand, whose rows lie on the 64-row side of wgmma, by a right one. Without `swap` the
+// left operand is A and the right one B; with it the left one is B, whose rows are the columns of D, so that few rows
+// of A fill a narrow side instead of a 64-row one. All tensor maps have three dimensions, the last of them the batch.
+#pragma once
+
+#include <cstdint>
+
+#include "warploom/types/dtype.hpp"
+#include "warploom/types/raster.hpp"
+#include "warploom/types/tensor_map.hpp"
+
+namespace warploom {
+
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
+enum class BiasAlong : uint8_t { none, n, m };
+/// How C is read and D is written: not at all, by TMA, or element by element where TMA's 16-byte rules forbid it.
+enum class Path : uint8_t { none, tma, plain };
+/// fp32 scales of FP8 operands: none; one per 1 x 128 block of A and 128 x 128 block of B; one per 1 x 128 block of
+/// both.
+enum class Scaling : uint8_t { none, a_rows_b_blocks, a_rows_b_rows };
+
+struct GemmParams {
+  TensorMap left, right, left_scales, right_scales, c, d;
+  void* d_data = nullptr;
+  const void* c_data = nullptr;
+  const void* bias = nullptr;
+  const float* block_scales = nullptr;  ///< of B per 128 x 128 block, [ceil(n/128)][k_blocks]
+  float* partials = nullptr;            ///< split K: [output tile][split - 1][group][register][thread]
+  uint32_t* counters = nullptr;         ///< split K: [output tile][group], zero before and after every launch
+  int64_t d_stride = 0, d_batch_stride = 0, c_stride = 0, c_batch_stride = 0;  ///< elements
+  int m = 0, n = 0, batch = 1;  ///< extents of D
+  int k_blocks = 0;             ///< of Kernel::tile_k elements
+  int splits = 1;               ///< of the K blocks; an empty split is legal
+  float alpha = 1.0f, beta = 0.0f;
+  DType d_type = DType::bf16;     ///< bf16, f16, f32 or e4m3
+  DType c_type = DType::bf16;     ///< that of D, or bf16 where D is e4m3
+  DType bias_type = DType::f32;   ///< f32, bf16 or f16
+  BiasAlong bias_along = BiasAlong::none;
+  Activation activation = Activation::none;
+  Path c_path = Path::none;
+  Path d_path = Path::tma;
+  Raster raster = {};
+};
+
+/// What the host must know of a kernel to launch it: constants of its type.
+///
+/// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
+/// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
+/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled. D and C in 16 bits: unswapped
+/// {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half as wide, b128; D in
+/// e4m3 as in 16 bits with Swizzle::b64.
+struct GemmShape {
+  int tile_left, tile_right, tile_k;  ///< rows of either operand and K elements per CTA and slot
+  int left_box_rows, right_box_rows;
+  int unit_columns;  ///< the epilogue works in units of 64 left rows x so many right rows
+  int groups;        ///< math warpgroups
+  int cluster_left, cluster_right;
+  int stages;
+  uint32_t threads;
+  uint32_t shared_bytes;
+  uint32_t partial_floats;  ///< split K: of one tile and split, all groups
+  bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
+  bool swap;
+};
+
+}  // namespace warploom

@@ -1,0 +1,109 @@
+// The host's side of the GEMMs: a problem is described, a plan picks a configuration or says why there is none, and
+// either machine runs it.
+//
+//   GemmProblem problem{.m = m, .n = n, .k = k, .a = {a, DType::bf16, k}, .b = {b, DType::bf16, k},
+//                       .d = {d, DType::bf16, n}};
+//   auto plan = plan_gemm(problem);
+//   if (!plan) puts(plan.error().c_str());              // one sentence: what is not possible, and what is
+//   auto outcome = run_on_loom(problem, *plan);         // or gpu::run(problem, *plan, workspace, stream)
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "warploom/kernels/gemm_params.hpp"
+#include "warploom/loom/launch.hpp"
+#include "warploom/types/descriptor.hpp"
+#include "warploom/types/result.hpp"
+
+namespace warploom {
+
+/// A matrix operand: `stride` elements between rows (major K: [rows, K]) or between K (major MN: [K, rows]).
+struct OperandRef {
+  const void* data = nullptr;
+  DType type = DType::bf16;
+  int64_t stride = 0;
+  int64_t batch_stride = 0;
+  Major major = Major::k;
+};
+/// A row-major output or source, [m, n].
+template <class Pointer>
+struct OutputRef {
+  Pointer data = nullptr;
+  DType type = DType::bf16;
+  int64_t stride = 0;
+  int64_t batch_stride = 0;
+};
+struct BiasRef {
+  const void* data = nullptr;
+  DType type = DType::f32;
+  BiasAlong along = BiasAlong::none;
+};
+/// fp32 scales: of rows, [ceil(k/128)][stride >= rows]; of 128 x 128 blocks, [ceil(n/128)][ceil(k/128)].
+struct ScalesRef {
+  const float* data = nullptr;
+  int64_t stride = 0;  ///< of rows only
+};
+
+/// D = act(alpha * A * B^T + beta * C + bias), fp32 throughout and rounded once. A [m, k], B [n, k], C and D [m, n].
+/// C is not touched when beta is 0, may be D itself, and otherwise must not overlap D.
+struct GemmProblem {
+  int m = 0, n = 0, k = 0;
+  int batch = 1;
+  OperandRef a = {}, b = {};
+  OutputRef<void*> d = {};
+  OutputRef<const void*> c = {};
+  BiasRef bias = {};
+  float alpha = 1.0f, beta = 0.0f;
+  Activation activation = Activation::none;
+  Scaling scaling = Scaling::none;
+  ScalesRef a_scales = {}, b_scales = {};
+};
+
+/// One ahead-of-time kernel (a row of kernels.def).
+struct GemmConfig {
+  const char* key;
+  DType a, b;
+  Major a_major, b_major;
+  Scaling scaling;
+  GemmShape shape;
+};
+
+/// A configuration and the choices left to run time.
+struct GemmPlan {
+  const GemmConfig* config = nullptr;
+  int splits = 1;
+  int ctas = 0;  ///< of the launch, whole clusters
+  Raster raster = {};
+  size_t workspace_bytes = 0;
+  double predicted_us = 0;
+  std::string why;  ///< one line for people
+};
+
+/// The chip a plan is for.
+struct ChipLimits {
+  int sms = 132;
+};
+
+std::span<const GemmConfig> gemm_configs();
+Result<const GemmConfig*> find_gemm_config(std::string_view key);
+
+/// "" or why no kernel can run this problem, in one sentence that names the nearest one that works.
+std::string why_not(const GemmProblem& problem);
+/// "" or why this configuration cannot.
+std::string why_not(const GemmProblem& problem, const GemmConfig& config);
+/// The nearest problem that runs: the sizes and strides that `why_not` asks for. Pointers are kept.
+GemmProblem nearest_that_runs(const GemmProblem& problem);
+
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip = {});
+/// The plan for one configuration; splits 0: as many as the cost model likes.
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits = 0,
+                           const ChipLimits& chip = {});
+/// Every plan that is legal, cheapest first.
+std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip = {});
+
+/// Runs on the loom; its workspace, where the plan needs one, is its own.
+Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options = {});
+
+}  // namespace warploom
