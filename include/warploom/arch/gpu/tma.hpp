@@ -52,18 +52,13 @@ WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord2 at
 
 namespace detail {
 
-// createpolicy.fractional.L2::{evict_first,evict_last}.b64 p, 1.0: the compiler folds it to a constant.
+// What createpolicy.fractional.L2::{evict_first,evict_last}.b64 p, 1.0 makes: nvcc 13.0 expands it to five uniform
+// instructions that compute these words from constants.
 template <CachePolicy policy>
-WARPLOOM_FN uint64_t cache_policy() noexcept {
+inline constexpr uint64_t cache_policy = [] {
   static_assert(policy != CachePolicy::normal, "warploom: a copy of normal priority carries no cache hint");
-  uint64_t hint;
-  if constexpr (policy == CachePolicy::evict_first) {
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(hint));
-  } else {
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(hint));
-  }
-  return hint;
-}
+  return policy == CachePolicy::evict_first ? 0x12f0'0000'0000'0000u : 0x14f0'0000'0000'0000u;
+}();
 
 }  // namespace detail
 
@@ -86,13 +81,13 @@ WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, Share
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
         " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>())
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>)
         : "memory");
   } else {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2.L2::cache_hint"
         " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>())
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>)
         : "memory");
   }
 }
@@ -116,14 +111,14 @@ WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& 
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
         ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6, %7;" ::"r"(destination.value),
         "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask),
-        "l"(detail::cache_policy<policy>())
+        "l"(detail::cache_policy<policy>)
         : "memory");
   } else {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
         ".cta_group::2.L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6, %7;" ::"r"(destination.value),
         "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask),
-        "l"(detail::cache_policy<policy>())
+        "l"(detail::cache_policy<policy>)
         : "memory");
   }
 }
@@ -137,7 +132,7 @@ WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at
     asm volatile(
         "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint"
         " [%0, {%1, %2, %3}], [%4], %5;" ::"l"(&map),
-        "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(source.value), "l"(detail::cache_policy<policy>())
+        "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(source.value), "l"(detail::cache_policy<policy>)
         : "memory");
   }
 }
