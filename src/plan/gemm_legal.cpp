@@ -235,7 +235,7 @@ bool countable(const GemmProblem& p, const GemmConfig& config) {
   const GemmTiles tiles = gemm_tiles(p, config.shape);
   constexpr double most_splits = 16;
   return static_cast<double>(tiles.left_clusters) * static_cast<double>(tiles.right_clusters) * p.batch * most_splits <
-         static_cast<double>(std::numeric_limits<int>::max());
+         static_cast<double>(std::numeric_limits<int>::max() / 2);
 }
 
 Broken tiles(const GemmProblem& p) {
