@@ -28,8 +28,8 @@ class HopperSkeleton {
   using Roles = typename Kernel::Roles;
   static constexpr int threads = Roles::threads;
   // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
-  static constexpr uint32_t load_registers = Roles::groups <= 2 ? 40 : 32;
-  static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
+  static constexpr uint32_t load_registers = Roles::groups == 1 ? 40 : 32;
+  static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 240 : 160;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
