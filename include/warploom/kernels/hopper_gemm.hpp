@@ -44,8 +44,11 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
-  /// A group that promotes 128 rows has no registers to spare: nothing is kept for later, and nobody shares its tiles.
-  static constexpr bool roomy = scaling == Scaling::none || group_rows == 64;
+  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and there
+  /// is one matrix whose tiles nobody shares.
+  static constexpr bool dear_registers = scaling != Scaling::none && Roles::groups == 2 &&
+                                         (group_rows > 64 || scaling == Scaling::a_rows_b_rows);
+  static constexpr bool roomy = !dear_registers;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
