@@ -136,7 +136,8 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
     }
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned workers = std::min(options.workers == 0 ? cores : options.workers, units);
+  const unsigned wanted = options.workers == 0 ? cores : options.workers;
+  const unsigned workers = config.talks_across_clusters ? 1 : std::min(wanted, units);
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work);
   work();

@@ -131,6 +131,24 @@ void check_global(const void* address, size_t bytes, bool write) noexcept {
                                    write ? "writable " : ""));
 }
 
+uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
+  Thread& self = thread();
+  const Pc pc = WARPLOOM_PC;
+  self.cluster->step(self, pc);
+  const void* address = counter;
+  if (!self.cluster->launch().config->talks_across_clusters)
+    self.cluster->fail(
+        self, pc, "GLOBAL-ATOMIC",
+        "an atomic on global memory in a launch whose clusters run in any order, so that what it returns "
+        "would be chance; LaunchConfig::talks_across_clusters runs them one after the other");
+  if (reinterpret_cast<uintptr_t>(address) % sizeof(uint32_t) != 0)
+    self.cluster->fail(self, pc, "GLOBAL-ATOMIC", "an atomic of 4 bytes at an address that is not a multiple of 4");
+  if (self.cluster->tensor(address, counter + 1, true) == nullptr)
+    self.cluster->fail(self, pc, "OOB-GLOBAL", "an atomic of 4 bytes outside the launch's writable tensors");
+  return std::exchange(*counter, *counter + value);
+}
+void fence_gpu() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
+
 bool elect(uint32_t mask) noexcept {
   collective(WARPLOOM_PC, "elect.sync", mask, {}, [](const Collective&) {});
   return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));

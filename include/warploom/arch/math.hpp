@@ -1,4 +1,5 @@
-// Arithmetic whose bits must agree on both machines: no contraction is left to a compiler.
+// Arithmetic whose bits must agree on both machines: no contraction is left to a compiler, and every NaN that comes out
+// is 0x7fffffff.
 #pragma once
 
 #include "warploom/arch/config.hpp"
@@ -8,11 +9,20 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 WARPLOOM_FN float fma(float a, float b, float c) noexcept;  ///< fma.rn.f32
 WARPLOOM_FN float multiply(float a, float b) noexcept;      ///< mul.rn.f32
+WARPLOOM_FN float add(float a, float b) noexcept;           ///< add.rn.f32
+WARPLOOM_FN float subtract(float a, float b) noexcept;      ///< sub.rn.f32
+/// max.f32: of a number and a NaN the number, of two zeros +0
+WARPLOOM_FN float maximum(float a, float b) noexcept;
 WARPLOOM_FN float as_float(uint32_t bits) noexcept;
 WARPLOOM_FN uint32_t as_bits(float value) noexcept;
 WARPLOOM_FN float to_float(bf16 value) noexcept;
+WARPLOOM_FN float to_float(f16 value) noexcept;  ///< cvt.f32.f16
 /// cvt.rn.bf16x2.f32: `low` in bits 15:0, `high` in bits 31:16
 WARPLOOM_FN uint32_t pack_bf16(float low, float high) noexcept;
+/// cvt.rn.f16x2.f32: the same; beyond 65504 to infinity
+WARPLOOM_FN uint32_t pack_f16(float low, float high) noexcept;
+/// cvt.rn.satfinite.e4m3x2.f32: `low` in bits 7:0, `high` in bits 15:8; beyond 448 to 448
+WARPLOOM_FN uint16_t pack_e4m3(float low, float high) noexcept;
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
 

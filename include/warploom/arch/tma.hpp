@@ -10,6 +10,14 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 struct Coord2 {
   int32_t c0, c1;
 };
+/// Made of three coordinates only, so that a braced pair stays a Coord2.
+struct Coord3 {
+  int32_t c0, c1, c2;
+  WARPLOOM_CONST_FN Coord3(int32_t x, int32_t y, int32_t z) noexcept : c0(x), c1(y), c2(z) {}
+};
+
+/// .L2::cache_hint: what the L2 cache should do with the lines of a copy (createpolicy.fractional with fraction 1).
+enum class CachePolicy : uint8_t { normal, evict_first, evict_last };
 
 /// prefetch.tensormap
 WARPLOOM_FN void prefetch_tensor_map(const TensorMap& map) noexcept;
@@ -29,6 +37,15 @@ WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& 
 /// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: out-of-bounds elements are dropped, but dimension 0 is
 /// clipped in units of 16 bytes only.
 WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord2 at) noexcept;
+
+/// The three-dimensional forms (.3d), with .L2::cache_hint where a policy other than `normal` is named.
+template <int cta_group, CachePolicy policy = CachePolicy::normal>
+WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at) noexcept;
+template <int cta_group, CachePolicy policy = CachePolicy::normal>
+WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                                    uint16_t cta_mask) noexcept;
+template <CachePolicy policy = CachePolicy::normal>
+WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at) noexcept;
 
 /// cp.async.bulk.commit_group: closes this thread's stores into a group
 WARPLOOM_FN void bulk_commit_group() noexcept;

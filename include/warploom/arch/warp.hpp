@@ -1,7 +1,10 @@
 // Warp-collective operations: every lane named in the mask must take part.
 #pragma once
 
+#include <concepts>
+
 #include "warploom/arch/identity.hpp"
+#include "warploom/arch/math.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -14,6 +17,23 @@ WARPLOOM_FN uint32_t shuffle(uint32_t value, uint32_t source_lane, uint32_t mask
 WARPLOOM_FN uint32_t shuffle_xor(uint32_t value, uint32_t lane_mask, uint32_t mask = full_mask) noexcept;
 WARPLOOM_FN uint32_t shuffle_up(uint32_t value, uint32_t delta, uint32_t mask = full_mask) noexcept;
 WARPLOOM_FN uint32_t shuffle_down(uint32_t value, uint32_t delta, uint32_t mask = full_mask) noexcept;
+/// The same of the bits of a float. Only a float will do: an int remains a uint32_t.
+template <std::same_as<float> F>
+WARPLOOM_FN F shuffle(F value, uint32_t source_lane, uint32_t mask = full_mask) noexcept {
+  return as_float(shuffle(as_bits(value), source_lane, mask));
+}
+template <std::same_as<float> F>
+WARPLOOM_FN F shuffle_xor(F value, uint32_t lane_mask, uint32_t mask = full_mask) noexcept {
+  return as_float(shuffle_xor(as_bits(value), lane_mask, mask));
+}
+template <std::same_as<float> F>
+WARPLOOM_FN F shuffle_up(F value, uint32_t delta, uint32_t mask = full_mask) noexcept {
+  return as_float(shuffle_up(as_bits(value), delta, mask));
+}
+template <std::same_as<float> F>
+WARPLOOM_FN F shuffle_down(F value, uint32_t delta, uint32_t mask = full_mask) noexcept {
+  return as_float(shuffle_down(as_bits(value), delta, mask));
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
 

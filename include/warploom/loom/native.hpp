@@ -26,6 +26,8 @@ void check_shared(const void* address, size_t bytes) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.
 void check_global(const void* address, size_t bytes, bool write) noexcept;
+uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept;
+void fence_gpu() noexcept;
 
 // Warp
 enum class Shuffle : uint8_t { index, exclusive_or, up, down };

@@ -6,13 +6,37 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 WARPLOOM_FN float fma(float a, float b, float c) noexcept { return __fmaf_rn(a, b, c); }
 WARPLOOM_FN float multiply(float a, float b) noexcept { return __fmul_rn(a, b); }
+WARPLOOM_FN float add(float a, float b) noexcept { return __fadd_rn(a, b); }
+WARPLOOM_FN float subtract(float a, float b) noexcept { return __fsub_rn(a, b); }
+WARPLOOM_FN float maximum(float a, float b) noexcept {
+  float larger;
+  asm("max.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return __uint_as_float(bits); }
 WARPLOOM_FN uint32_t as_bits(float value) noexcept { return __float_as_uint(value); }
 WARPLOOM_FN float to_float(bf16 value) noexcept { return as_float(static_cast<uint32_t>(value.bits) << 16); }
+WARPLOOM_FN float to_float(f16 value) noexcept {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+  return wide;
+}
 // cvt.rn.bf16x2.f32 d, high, low
 WARPLOOM_FN uint32_t pack_bf16(float low, float high) noexcept {
   uint32_t packed;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+// cvt.rn.f16x2.f32 d, high, low
+WARPLOOM_FN uint32_t pack_f16(float low, float high) noexcept {
+  uint32_t packed;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+// cvt.rn.satfinite.e4m3x2.f32 d, high, low
+WARPLOOM_FN uint16_t pack_e4m3(float low, float high) noexcept {
+  uint16_t packed;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(packed) : "f"(high), "f"(low));
   return packed;
 }
 

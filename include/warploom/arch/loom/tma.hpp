@@ -20,6 +20,19 @@ WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& 
 WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord2 at) noexcept {
   native::tma_store(map, source.value, {2, {at.c0, at.c1}});
 }
+template <int cta_group, CachePolicy policy>
+WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at) noexcept {
+  native::tma_load(cta_group, destination.value, map, barrier.value, {3, {at.c0, at.c1, at.c2}}, -1);
+}
+template <int cta_group, CachePolicy policy>
+WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                                    uint16_t cta_mask) noexcept {
+  native::tma_load(cta_group, destination.value, map, barrier.value, {3, {at.c0, at.c1, at.c2}}, cta_mask);
+}
+template <CachePolicy policy>
+WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at) noexcept {
+  native::tma_store(map, source.value, {3, {at.c0, at.c1, at.c2}});
+}
 WARPLOOM_FN void bulk_commit_group() noexcept { native::bulk_commit_group(); }
 template <int pending>
 WARPLOOM_FN void bulk_wait_group_read() noexcept {

@@ -1,0 +1,103 @@
+// The Hopper GEMMs there are, and running one on the loom.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "kernels/gemm_entry.hpp"
+#include "kernels/gemm_params.hpp"
+#include "warploom/loom/tensor_map.hpp"
+
+namespace warploom {
+
+#define WARPLOOM_HOPPER_GEMM(key, ...) \
+  extern template void gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>(const void*);
+#include "warploom/kernels/hopper_gemm.def"
+#undef WARPLOOM_HOPPER_GEMM
+
+namespace {
+
+#define WARPLOOM_HOPPER_GEMM(key, A, B, a_major, b_major, scaling, ...) \
+  {key,                                                                 \
+   dtype_of<A>,                                                         \
+   dtype_of<B>,                                                         \
+   Major::a_major,                                                      \
+   Major::b_major,                                                      \
+   Scaling::scaling,                                                    \
+   WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
+constexpr GemmConfig configs[] = {
+#include "warploom/kernels/hopper_gemm.def"
+};
+#undef WARPLOOM_HOPPER_GEMM
+
+#define WARPLOOM_HOPPER_GEMM(key, ...) &gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>,
+constexpr loom::Entry entries[] = {
+#include "warploom/kernels/hopper_gemm.def"
+};
+#undef WARPLOOM_HOPPER_GEMM
+
+Result<TensorMap> encode(const TensorMapArgs& args) { return loom::encode_tensor_map(args, loom::Chip::sm90); }
+
+/// Memory of a multiple of 128 bytes: counters zero, partial sums NaN, so that one nobody wrote shows.
+class Workspace {
+ public:
+  Workspace(size_t counter_bytes, size_t bytes) : counter_bytes_(counter_bytes), lines_((bytes + 127) / 128) {
+    if (bytes == 0) return;
+    std::memset(lines_.data(), 0xff, lines_.size() * sizeof(Line));
+    std::memset(lines_.data(), 0, counter_bytes);
+  }
+  void* data() { return lines_.empty() ? nullptr : lines_.data(); }
+  bool counters_zero() const {
+    const auto* words = reinterpret_cast<const uint32_t*>(lines_.data());
+    return std::all_of(words, words + counter_bytes_ / sizeof(uint32_t), [](uint32_t word) { return word == 0; });
+  }
+
+ private:
+  struct alignas(128) Line {
+    std::byte bytes[128];
+  };
+  size_t counter_bytes_;
+  std::vector<Line> lines_;
+};
+
+}  // namespace
+
+std::span<const GemmConfig> gemm_configs() { return configs; }
+
+Result<const GemmConfig*> find_gemm_config(std::string_view key) {
+  const auto* found =
+      std::find_if(std::begin(configs), std::end(configs), [&](const GemmConfig& config) { return config.key == key; });
+  if (found != std::end(configs)) return found;
+  std::string keys;
+  for (const GemmConfig& config : configs) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", config.key);
+  return Error{fmt::format("there is no configuration '{}'; gemm has {}", key, keys)};
+}
+
+Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
+  size_t counter_bytes = 0;
+  if (plan.config != nullptr && plan.splits > 1 && plan.workspace_bytes != 0)
+    counter_bytes = gemm_counter_bytes(problem, plan.config->shape, plan.splits);
+  Workspace workspace(counter_bytes, plan.workspace_bytes);
+  Result<GemmLaunch> launch = make_launch(problem, plan, workspace.data(), &encode);
+  if (!launch) return Error{launch.error()};
+  if (launch->grid.x == 0) return loom::Outcome{};  // nothing to compute
+
+  const loom::LaunchConfig config{.kernel = plan.config->key,
+                                  .grid = launch->grid,
+                                  .cluster = launch->cluster,
+                                  .threads = launch->threads,
+                                  .shared_bytes = launch->shared_bytes,
+                                  .talks_across_clusters = plan.splits > 1};
+  const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
+  if (!row) return Error{row.error()};
+  const std::vector<loom::TensorRef> tensors = gemm_tensors(problem, plan, workspace.data());
+  loom::Outcome outcome = loom::launch(config, entries[*row - configs], &launch->params, tensors, options);
+  if (outcome.ok() && !workspace.counters_zero())
+    outcome.report.findings.push_back(
+        {.code = "WORKSPACE",
+         .message = "The kernel ended with split-K counters that are not zero, as the next launch needs them."});
+  return outcome;
+}
+
+}  // namespace warploom

@@ -1,0 +1,19 @@
+// What the loom calls for a row of hopper_gemm.def. A row's part is one file, gemm_part_*.cpp, where its entry is
+// instantiated; the registry in gemm.cpp only refers to it, so a part without a file does not link.
+#pragma once
+
+#include "warploom/kernels/hopper_gemm.hpp"
+
+namespace warploom {
+
+template <class Kernel>
+void gemm_entry(const void* params) {
+  Kernel::run(*static_cast<const GemmParams*>(params));
+}
+
+#define WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, tile_left, tile_right, schedule, cluster_left,   \
+                                    cluster_right, swap)                                                              \
+  HopperGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, HopperSchedule::schedule, \
+             cluster_left, cluster_right, swap>
+
+}  // namespace warploom

@@ -1,0 +1,241 @@
+#include "kernels/gemm_params.hpp"
+
+#include <fmt/format.h>
+
+namespace warploom {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+TmaType tma_type(DType type) {
+  switch (type) {
+    case DType::bf16: return TmaType::bf16;
+    case DType::f16: return TmaType::f16;
+    case DType::f32: return TmaType::f32;
+    default: return TmaType::u8;
+  }
+}
+
+constexpr uint8_t l2_promotion_128_bytes = 2;
+constexpr int64_t scale_block = 128;
+
+bool multiple_of_16_bytes(int64_t elements, DType type) { return elements * size_of(type) % 16 == 0; }
+
+/// The box of a store to D or a load of C, and its swizzle.
+struct OutputBox {
+  uint32_t columns, rows;
+  Swizzle swizzle;
+};
+OutputBox output_box(const GemmShape& shape, DType type) {
+  const auto unit = static_cast<uint32_t>(shape.unit_columns);
+  OutputBox box = shape.swap ? OutputBox{64, unit, Swizzle::b128} : OutputBox{unit, 64, Swizzle::b128};
+  if (type == DType::f32) box.columns /= 2;
+  if (size_of(type) == 1) box.swizzle = Swizzle::b64;
+  return box;
+}
+
+template <class Pointer>
+Path path_of(const OutputRef<Pointer>& ref, int batch, const GemmShape& shape) {
+  const OutputBox box = output_box(shape, ref.type);
+  const uint32_t row_bytes = box.columns * size_of(ref.type);
+  const bool tma = reinterpret_cast<uintptr_t>(ref.data) % 16 == 0 && multiple_of_16_bytes(ref.stride, ref.type) &&
+                   (batch <= 1 || multiple_of_16_bytes(ref.batch_stride, ref.type)) && row_bytes != 0 &&
+                   row_bytes % 16 == 0 && row_bytes <= swizzle_span(box.swizzle);
+  return tma ? Path::tma : Path::plain;
+}
+
+/// Makes maps until one is refused.
+class Maps {
+ public:
+  explicit Maps(EncodeTensorMap encode) : encode_(encode) {}
+
+  void make(TensorMap& to, DType type, const void* data, std::array<int64_t, 3> dims, int64_t stride,
+            int64_t batch_stride, uint32_t box_inner, uint32_t box_outer, Swizzle swizzle) {
+    if (!error.empty()) return;
+    TensorMapArgs args;
+    args.type = tma_type(type);
+    args.rank = 3;
+    args.address = data;
+    for (size_t d = 0; d < 3; ++d) args.dims[d] = static_cast<uint64_t>(dims[d]);
+    args.strides[0] = static_cast<uint64_t>(stride) * size_of(type);
+    // A batch of one may say anything about its stride.
+    args.strides[1] = dims[2] > 1 ? static_cast<uint64_t>(batch_stride) * size_of(type) : 16;
+    args.box = {box_inner, box_outer, 1, 1, 1};
+    args.swizzle = swizzle;
+    args.l2_promotion = l2_promotion_128_bytes;
+    Result<TensorMap> made = encode_(args);
+    if (made)
+      to = *made;
+    else
+      error = made.error();
+  }
+
+  void operand(TensorMap& to, const OperandRef& ref, int64_t rows, int64_t k, int batch, int tile_k, int box_rows) {
+    if (ref.major == Major::k)
+      make(to, ref.type, ref.data, {k, rows, batch}, ref.stride, ref.batch_stride, static_cast<uint32_t>(tile_k),
+           static_cast<uint32_t>(box_rows), Swizzle::b128);
+    else
+      make(to, ref.type, ref.data, {rows, k, batch}, ref.stride, ref.batch_stride, 64, static_cast<uint32_t>(tile_k),
+           Swizzle::b128);
+  }
+
+  void row_scales(TensorMap& to, const ScalesRef& ref, int64_t rows, int64_t blocks, int tile_rows) {
+    make(to, DType::f32, ref.data, {rows, blocks, 1}, ref.stride, 0, static_cast<uint32_t>(tile_rows), 1,
+         Swizzle::none);
+  }
+
+  template <class Pointer>
+  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape) {
+    const OutputBox box = output_box(shape, ref.type);
+    make(to, ref.type, ref.data, {p.n, p.m, p.batch}, ref.stride, ref.batch_stride, box.columns, box.rows, box.swizzle);
+  }
+
+  std::string error;
+
+ private:
+  EncodeTensorMap encode_;
+};
+
+}  // namespace
+
+Path d_path(const GemmProblem& p, const GemmShape& shape) { return path_of(p.d, p.batch, shape); }
+Path c_path(const GemmProblem& p, const GemmShape& shape) {
+  return p.beta == 0.0f ? Path::none : path_of(p.c, p.batch, shape);
+}
+
+GemmTiles gemm_tiles(const GemmProblem& p, const GemmShape& shape) {
+  GemmTiles tiles;
+  tiles.left_clusters = ceil_div(shape.swap ? p.n : p.m, int64_t{shape.tile_left} * shape.cluster_left);
+  tiles.right_clusters = ceil_div(shape.swap ? p.m : p.n, int64_t{shape.tile_right} * shape.cluster_right);
+  tiles.clusters = tiles.left_clusters * tiles.right_clusters;
+  tiles.ctas = tiles.clusters * shape.cluster_left * shape.cluster_right;
+  return tiles;
+}
+
+size_t gemm_counter_bytes(const GemmProblem& p, const GemmShape& shape, int splits) {
+  if (splits <= 1) return 0;
+  const int64_t counters = gemm_tiles(p, shape).ctas * p.batch * shape.groups;
+  return static_cast<size_t>(ceil_div(counters * static_cast<int64_t>(sizeof(uint32_t)), 1024) * 1024);
+}
+
+size_t gemm_workspace_bytes(const GemmProblem& p, const GemmShape& shape, int splits) {
+  if (splits <= 1) return 0;
+  const int64_t floats = gemm_tiles(p, shape).ctas * p.batch * splits * shape.partial_floats;
+  return gemm_counter_bytes(p, shape, splits) + static_cast<size_t>(floats) * sizeof(float);
+}
+
+size_t span_bytes(int64_t inner, int64_t outer, int64_t stride, int batch, int64_t batch_stride, DType type) {
+  if (inner == 0 || outer == 0 || batch == 0) return 0;
+  const int64_t elements = (batch - 1) * (batch > 1 ? batch_stride : 0) + (outer - 1) * stride + inner;
+  return static_cast<size_t>(elements) * size_of(type);
+}
+
+std::vector<loom::TensorRef> gemm_tensors(const GemmProblem& p, const GemmPlan& plan, void* workspace) {
+  using loom::Access;
+  std::vector<loom::TensorRef> list;
+  auto add = [&](const void* data, size_t bytes, Access access, const char* name) {
+    if (bytes != 0) list.push_back({data, bytes, access, name});
+  };
+  auto operand = [&](const OperandRef& ref, int rows, const char* name) {
+    const bool k_major = ref.major == Major::k;
+    add(ref.data,
+        span_bytes(k_major ? p.k : rows, k_major ? rows : p.k, ref.stride, p.batch, ref.batch_stride, ref.type),
+        Access::read, name);
+  };
+  // D first: where C is D, an access of either kind finds it there.
+  add(p.d.data, span_bytes(p.n, p.m, p.d.stride, p.batch, p.d.batch_stride, p.d.type), Access::write, "D");
+  operand(p.a, p.m, "A");
+  operand(p.b, p.n, "B");
+  if (p.beta != 0.0f)
+    add(p.c.data, span_bytes(p.n, p.m, p.c.stride, p.batch, p.c.batch_stride, p.c.type), Access::read, "C");
+  if (p.bias.along != BiasAlong::none)
+    add(p.bias.data, span_bytes(p.bias.along == BiasAlong::n ? p.n : p.m, 1, 0, 1, 0, p.bias.type), Access::read,
+        "bias");
+  if (p.scaling != Scaling::none) {
+    const int64_t blocks = ceil_div(p.k, scale_block);
+    add(p.a_scales.data, span_bytes(p.m, blocks, p.a_scales.stride, 1, 0, DType::f32), Access::read, "a_scales");
+    if (p.scaling == Scaling::a_rows_b_rows)
+      add(p.b_scales.data, span_bytes(p.n, blocks, p.b_scales.stride, 1, 0, DType::f32), Access::read, "b_scales");
+    else
+      add(p.b_scales.data, span_bytes(blocks, ceil_div(p.n, scale_block), blocks, 1, 0, DType::f32), Access::read,
+          "b_scales");
+  }
+  add(workspace, plan.workspace_bytes, Access::write, "workspace");
+  return list;
+}
+
+Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void* workspace, EncodeTensorMap encode) {
+  if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
+  if (std::string reason = why_not(p, *plan.config); !reason.empty()) return Error{reason};
+  const GemmShape& shape = plan.config->shape;
+  const int cluster_size = shape.cluster_left * shape.cluster_right;
+  GemmLaunch launch;
+  launch.cluster = {static_cast<uint32_t>(shape.cluster_left), static_cast<uint32_t>(shape.cluster_right), 1};
+  launch.threads = shape.threads;
+  launch.shared_bytes = shape.shared_bytes;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return launch;
+
+  if (plan.splits < 1) return Error{fmt::format("the plan has {} splits; 1 is the least", plan.splits)};
+  if (plan.ctas < cluster_size || plan.ctas % cluster_size != 0)
+    return Error{fmt::format("the plan has {} CTAs; whole clusters of {} are launched", plan.ctas, cluster_size)};
+  const size_t needed = gemm_workspace_bytes(p, shape, plan.splits);
+  if (needed > plan.workspace_bytes)
+    return Error{fmt::format("{} splits need {} bytes of workspace, and the plan has {}", plan.splits, needed,
+                             plan.workspace_bytes)};
+  if (needed != 0 && workspace == nullptr) return Error{fmt::format("the plan needs a workspace of {} bytes", needed)};
+  if (reinterpret_cast<uintptr_t>(workspace) % 128 != 0)
+    return Error{"the workspace must start at a multiple of 128 bytes"};
+  launch.grid = {static_cast<uint32_t>(plan.ctas / shape.cluster_right), static_cast<uint32_t>(shape.cluster_right), 1};
+
+  GemmParams& params = launch.params;
+  params.d_data = p.d.data;
+  params.c_data = p.beta != 0.0f ? p.c.data : nullptr;
+  params.bias = p.bias.along != BiasAlong::none ? p.bias.data : nullptr;
+  params.d_stride = p.d.stride;
+  params.d_batch_stride = p.d.batch_stride;
+  params.c_stride = p.c.stride;
+  params.c_batch_stride = p.c.batch_stride;
+  params.m = p.m;
+  params.n = p.n;
+  params.batch = p.batch;
+  params.k_blocks = static_cast<int>(ceil_div(p.k, shape.tile_k));
+  params.splits = plan.splits;
+  params.alpha = p.alpha;
+  params.beta = p.beta;
+  params.d_type = p.d.type;
+  params.c_type = p.beta != 0.0f ? p.c.type : p.d.type;
+  params.bias_type = p.bias.type;
+  params.bias_along = p.bias.along;
+  params.activation = p.activation;
+  params.c_path = c_path(p, shape);
+  params.d_path = d_path(p, shape);
+  params.raster = plan.raster;
+  if (plan.splits > 1) {
+    params.counters = static_cast<uint32_t*>(workspace);
+    params.partials =
+        reinterpret_cast<float*>(static_cast<char*>(workspace) + gemm_counter_bytes(p, shape, plan.splits));
+  }
+
+  Maps maps(encode);
+  if (p.k > 0) {
+    TensorMap &a = shape.swap ? params.right : params.left, &b = shape.swap ? params.left : params.right;
+    maps.operand(a, p.a, p.m, p.k, p.batch, shape.tile_k, shape.swap ? shape.right_box_rows : shape.left_box_rows);
+    maps.operand(b, p.b, p.n, p.k, p.batch, shape.tile_k, shape.swap ? shape.left_box_rows : shape.right_box_rows);
+    if (p.scaling != Scaling::none) {
+      const int64_t blocks = ceil_div(p.k, scale_block);
+      const int a_rows = shape.swap ? shape.tile_right : shape.tile_left;
+      const int b_rows = shape.swap ? shape.tile_left : shape.tile_right;
+      maps.row_scales(shape.swap ? params.right_scales : params.left_scales, p.a_scales, p.m, blocks, a_rows);
+      if (p.scaling == Scaling::a_rows_b_rows)
+        maps.row_scales(shape.swap ? params.left_scales : params.right_scales, p.b_scales, p.n, blocks, b_rows);
+      else
+        params.block_scales = p.b_scales.data;
+    }
+  }
+  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape);
+  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape);
+  if (!maps.error.empty()) return Error{maps.error};
+  return launch;
+}
+
+}  // namespace warploom

@@ -1,0 +1,78 @@
+#include "plan/gemm_costs.hpp"
+
+#include <algorithm>
+
+#include "kernels/gemm_params.hpp"
+
+namespace warploom {
+namespace {
+
+double ceil_div(double a, double b) { return static_cast<double>(static_cast<int64_t>((a + b - 1) / b)); }
+
+struct KBlock {
+  double cycles = 0;
+  const char* bound = "";
+  void at_least(double other, const char* name) {
+    if (other <= cycles) return;
+    cycles = other;
+    bound = name;
+  }
+};
+
+/// One K block of one CTA's tile.
+KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
+  const double left = s.tile_left, right = s.tile_right, depth = s.tile_k;
+  const double element = size_of(p.a.type);
+  KBlock block;
+  block.at_least(2 * left * right * depth / (element == 1 ? costs.flops_8_bit : costs.flops_16_bit), "tensor");
+  // Every 64 rows read the right tile again.
+  block.at_least((left / 64) * (64 + right) * depth * element / costs.shared_bytes, "shared-memory");
+  if (p.scaling != Scaling::none) block.cycles += costs.promotion_exposed * left * right / costs.promoted_per_cycle;
+  // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
+  block.at_least((left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand");
+  block.at_least(costs.load_latency_cycles / std::max(s.stages, 1), "latency");
+  return block;
+}
+
+double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
+  const double outputs = static_cast<double>(s.tile_left) * s.tile_right;
+  auto cycles = [&](Path path, DType type) {
+    if (path == Path::none) return 0.0;
+    return outputs * size_of(type) / (path == Path::tma ? costs.epilogue_bytes : costs.plain_bytes);
+  };
+  return costs.epilogue_cycles + cycles(d_path(p, s), p.d.type) + cycles(c_path(p, s), p.c.type);
+}
+
+}  // namespace
+
+GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits, int clusters,
+                            const GemmCosts& costs) {
+  const GemmTiles tiles = gemm_tiles(p, s);
+  const int64_t items = tiles.clusters * splits * p.batch;
+  if (items == 0) return {0, 0, "nothing to compute"};
+  const int64_t waves = (items + clusters - 1) / clusters;
+  const double blocks = ceil_div(ceil_div(p.k, s.tile_k), splits);
+
+  const KBlock block = k_block(p, s, costs);
+  double tail = epilogue(p, s, costs);
+  if (splits > 1) tail += costs.split_cycles + 4.0 * s.tile_left * s.tile_right * (1 + splits) / costs.partial_bytes;
+  const double loop = blocks * block.cycles;
+  const auto turns = static_cast<double>(waves);
+  // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows.
+  const double cycles =
+      costs.fill_cycles + (s.ping_pong ? (turns - 1) * std::max(loop, tail / 2) + loop + tail : turns * (loop + tail));
+
+  const double m = p.m, n = p.n, k = p.k;
+  const double bytes = p.batch * ((m + n) * k * size_of(p.a.type) +
+                                  m * n * (size_of(p.d.type) + (p.beta != 0.0f ? size_of(p.c.type) : 0)));
+  const double on_chip = cycles / (costs.clock_ghz * 1e3);
+  const double dram = bytes / costs.dram_bytes_per_us;
+  GemmPrediction prediction{costs.launch_us + std::max(on_chip, dram), waves, block.bound};
+  if (dram > on_chip)
+    prediction.bound = "DRAM";
+  else if (tail > loop)
+    prediction.bound = "epilogue";
+  return prediction;
+}
+
+}  // namespace warploom

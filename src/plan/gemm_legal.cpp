@@ -1,0 +1,286 @@
+// Which GEMMs can run. Every rule stands beside its cure: `why_not` speaks the first broken one, `nearest_that_runs`
+// cures them one after the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/gemm_params.hpp"
+#include "plan/gemm_layout.hpp"
+
+namespace warploom {
+namespace {
+
+// Below 2^31 by more than a cluster tile, so that rounding up to tiles cannot overflow an int.
+constexpr int largest_extent = std::numeric_limits<int>::max() - 4095;
+
+bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
+bool is_16_bit(DType type) { return type == DType::bf16 || type == DType::f16; }
+bool nothing_to_do(const GemmProblem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
+const char* name_of(Major major) { return major == Major::k ? "K-major" : "MN-major"; }
+const char* name_of(Scaling scaling) {
+  switch (scaling) {
+    case Scaling::none: return "no scales";
+    case Scaling::a_rows_b_blocks: return "scales of 1 x 128 blocks of A and 128 x 128 blocks of B";
+    case Scaling::a_rows_b_rows: return "scales of 1 x 128 blocks of A and B";
+  }
+  return "?";
+}
+
+using Cure = void (*)(GemmProblem& p);
+/// What is broken, and what mends it; an empty sentence: nothing.
+struct Broken {
+  std::string sentence = {};
+  Cure cure = nullptr;
+};
+
+// ---- extents and types
+
+Broken extents(const GemmProblem& p) {
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0)
+    return {fmt::format("m, n, k and batch are {}, {}, {} and {}; none may be negative", p.m, p.n, p.k, p.batch),
+            [](GemmProblem& q) {
+              for (int* extent : {&q.m, &q.n, &q.k, &q.batch}) *extent = std::max(*extent, 0);
+            }};
+  if (std::max({p.m, p.n, p.k}) > largest_extent)
+    return {fmt::format("m, n and k are {}, {} and {}; each may be {} at most", p.m, p.n, p.k, largest_extent),
+            [](GemmProblem& q) {
+              for (int* extent : {&q.m, &q.n, &q.k}) *extent = std::min(*extent, largest_extent);
+            }};
+  return {};
+}
+
+Broken types(const GemmProblem& p) {
+  if (p.scaling != Scaling::none && (p.a.type != DType::e4m3 || p.b.type != DType::e4m3))
+    return {fmt::format("A is {} and B {}; with scales both must be e4m3", name_of(p.a.type), name_of(p.b.type)),
+            [](GemmProblem& q) { q.a.type = q.b.type = DType::e4m3; }};
+  if (p.a.type == DType::f32)
+    return {"A is f32; operands are bf16, f16, e4m3 or e5m2",
+            [](GemmProblem& q) { q.a.type = q.b.type == DType::f32 ? DType::bf16 : q.b.type; }};
+  if (p.b.type == DType::f32)
+    return {"B is f32; operands are bf16, f16, e4m3 or e5m2", [](GemmProblem& q) { q.b.type = q.a.type; }};
+  if ((is_16_bit(p.a.type) || is_16_bit(p.b.type)) && p.a.type != p.b.type)
+    return {fmt::format("A is {} and B {}; 16-bit operands are of one type, and only e4m3 and e5m2 mix",
+                        name_of(p.a.type), name_of(p.b.type)),
+            [](GemmProblem& q) { q.b.type = q.a.type; }};
+  if (is_fp8(p.a.type) && (p.a.major != Major::k || p.b.major != Major::k))
+    return {fmt::format("{} in {} is not possible; FP8 operands are K-major", p.a.major != Major::k ? "A" : "B",
+                        name_of(Major::mn)),
+            [](GemmProblem& q) { q.a.major = q.b.major = Major::k; }};
+  if (p.d.type == DType::e5m2)
+    return {"D is e5m2; it may be bf16, f16, f32 or e4m3", [](GemmProblem& q) { q.d.type = DType::e4m3; }};
+  const DType c_type = p.d.type == DType::e4m3 ? DType::bf16 : p.d.type;
+  if (p.beta != 0.0f && p.c.type != c_type)
+    return {fmt::format("C is {} and D {}; C must be {} then", name_of(p.c.type), name_of(p.d.type), name_of(c_type)),
+            [](GemmProblem& q) { q.c.type = q.d.type == DType::e4m3 ? DType::bf16 : q.d.type; }};
+  if (p.bias.along != BiasAlong::none && is_fp8(p.bias.type))
+    return {fmt::format("the bias is {}; it may be f32, bf16 or f16", name_of(p.bias.type)),
+            [](GemmProblem& q) { q.bias.type = DType::f32; }};
+  if (p.scaling != Scaling::none && p.batch > 1)
+    return {fmt::format("batch is {}; with scales it must be 1", p.batch), [](GemmProblem& q) { q.batch = 1; }};
+  if (p.scaling != Scaling::none && p.n % 8 != 0)
+    return {fmt::format("n is {}; with scales it must be a multiple of 8, such as {}", p.n, round_up(p.n, 8)),
+            [](GemmProblem& q) { q.n = static_cast<int>(round_up(q.n, 8)); }};
+  return {};
+}
+
+/// How many of the choices that are fixed at compile time differ.
+int distance(const GemmProblem& p, const GemmConfig& config) {
+  return 4 * (p.scaling != config.scaling) + 2 * (p.a.type != config.a) + 2 * (p.b.type != config.b) +
+         (p.a.major != config.a_major) + (p.b.major != config.b_major);
+}
+
+const GemmConfig& nearest_config(const GemmProblem& p) {
+  const std::span<const GemmConfig> configs = gemm_configs();
+  return *std::min_element(configs.begin(), configs.end(),
+                           [&](const GemmConfig& x, const GemmConfig& y) { return distance(p, x) < distance(p, y); });
+}
+
+std::string compiled_for(const GemmConfig& config) {
+  return fmt::format("A in {} {}, B in {} {}, {}", name_of(config.a), name_of(config.a_major), name_of(config.b),
+                     name_of(config.b_major), name_of(config.scaling));
+}
+
+Broken compiled(const GemmProblem& p) {
+  const GemmConfig& nearest = nearest_config(p);
+  if (distance(p, nearest) == 0) return {};
+  return {
+      fmt::format("no kernel was compiled for A in {} {}, B in {} {}, {}; the nearest is for {}", name_of(p.a.type),
+                  name_of(p.a.major), name_of(p.b.type), name_of(p.b.major), name_of(p.scaling), compiled_for(nearest)),
+      [](GemmProblem& q) {
+        const GemmConfig& config = nearest_config(q);
+        q.a.type = config.a;
+        q.b.type = config.b;
+        q.a.major = config.a_major;
+        q.b.major = config.b_major;
+        q.scaling = config.scaling;
+      }};
+}
+
+// ---- memory
+
+template <class T>
+void align(T*& data, uintptr_t to) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  data = reinterpret_cast<T*>((address + to - 1) / to * to);
+}
+
+/// Mends strides and alignment of anything that has them.
+template <class Ref>
+void mend(Ref& ref, const Layout& layout) {
+  const Fault fault = fault_of(layout).fault;
+  if (fault == Fault::alignment) align(ref.data, layout.alignment);
+  if constexpr (requires { ref.stride; }) {
+    if (fault == Fault::short_stride || fault == Fault::span) ref.stride = least_stride(layout);
+    if (fault == Fault::stride) ref.stride = round_up(layout.stride, layout.unit);
+  }
+  if constexpr (requires { ref.batch_stride; }) {
+    Layout mended = layout;
+    mended.stride = ref.stride;
+    if (fault == Fault::batch_stride || fault == Fault::span) ref.batch_stride = least_batch_stride(mended);
+  }
+}
+
+/// A tensor that is too large however densely it is packed: halves the extent that makes it so.
+void shrink(GemmProblem& p) {
+  if (p.batch > 1)
+    p.batch /= 2;
+  else if (p.k > p.m && p.k > p.n)
+    p.k /= 2;
+  else if (p.m > p.n)
+    p.m /= 2;
+  else
+    p.n /= 2;
+}
+
+bool c_is_d(const GemmProblem& p) {
+  return p.c.data == p.d.data && p.c.type == p.d.type && p.c.stride == p.d.stride &&
+         (p.batch <= 1 || p.c.batch_stride == p.d.batch_stride);
+}
+
+/// Memory that is read, and when it is.
+struct Reader {
+  Layout (*layout)(const GemmProblem&);
+  bool (*used)(const GemmProblem&);
+  Cure cure;       ///< of a broken layout
+  Cure leave_out;  ///< what makes the tensor unused
+};
+bool has_k(const GemmProblem& p) { return p.k > 0; }
+bool has_scales(const GemmProblem& p) { return p.k > 0 && p.scaling != Scaling::none; }
+bool has_c(const GemmProblem& p) { return p.beta != 0.0f; }
+bool has_bias(const GemmProblem& p) { return p.bias.along != BiasAlong::none; }
+void no_k(GemmProblem& p) { p.k = 0; }
+void no_c(GemmProblem& p) { p.beta = 0.0f; }
+void no_bias(GemmProblem& p) { p.bias.along = BiasAlong::none; }
+
+/// A tensor that is not there cannot be mended, only done without: no A is a product over nothing.
+template <auto ref, Layout (*layout)(const GemmProblem&), Cure leave_out>
+void mend_or_leave_out(GemmProblem& p) {
+  const Layout before = layout(p);
+  if (before.data == nullptr) {
+    leave_out(p);
+    return;
+  }
+  mend(p.*ref, before);
+  if (fault_of(layout(p)).fault == fault_of(before).fault) shrink(p);
+}
+
+constexpr Reader readers[] = {
+    {&layout_of_a, &has_k, &mend_or_leave_out<&GemmProblem::a, &layout_of_a, &no_k>, &no_k},
+    {&layout_of_b, &has_k, &mend_or_leave_out<&GemmProblem::b, &layout_of_b, &no_k>, &no_k},
+    {&layout_of_c, &has_c, &mend_or_leave_out<&GemmProblem::c, &layout_of_c, &no_c>, &no_c},
+    {&layout_of_bias, &has_bias, &mend_or_leave_out<&GemmProblem::bias, &layout_of_bias, &no_bias>, &no_bias},
+    {&layout_of_a_scales, &has_scales, &mend_or_leave_out<&GemmProblem::a_scales, &layout_of_a_scales, &no_k>, &no_k},
+    {&layout_of_b_scales, &has_scales, &mend_or_leave_out<&GemmProblem::b_scales, &layout_of_b_scales, &no_k>, &no_k},
+};
+
+void no_rows(GemmProblem& p) { p.m = 0; }
+
+Broken memory(const GemmProblem& p) {
+  if (nothing_to_do(p)) return {};
+  for (const Reader& reader : readers)
+    if (reader.used(p))
+      if (LayoutFault fault = fault_of(reader.layout(p)); fault.fault != Fault::none)
+        return {std::move(fault.sentence), reader.cure};
+  const Layout d = layout_of_d(p);
+  if (LayoutFault fault = fault_of(d); fault.fault != Fault::none)
+    return {std::move(fault.sentence), &mend_or_leave_out<&GemmProblem::d, &layout_of_d, &no_rows>};
+  if (!dense(d))
+    return {fmt::format("matrices of D are {} elements apart and overlap; {} works", p.d.batch_stride,
+                        least_batch_stride(d)),
+            [](GemmProblem& q) { q.d.batch_stride = least_batch_stride(layout_of_d(q)); }};
+  for (const Reader& reader : readers) {
+    if (!reader.used(p)) continue;
+    const Layout other = reader.layout(p);
+    if (!overlap(d, other)) continue;
+    if (reader.layout == &layout_of_c) {
+      if (c_is_d(p)) continue;
+      return {"C and D overlap; C may be D itself, with the same type and strides, or lie elsewhere",
+              [](GemmProblem& q) {
+                if (q.d.type == DType::e4m3)
+                  q.beta = 0.0f;  // C is bf16 then and cannot be D
+                else
+                  q.c = {q.d.data, q.d.type, q.d.stride, q.d.batch_stride};
+              }};
+    }
+    return {fmt::format("D overlaps {}; it must lie elsewhere", other.name), reader.leave_out};
+  }
+  return {};
+}
+
+// ---- what a configuration adds
+
+/// Work items are counted in an int, split K included.
+bool countable(const GemmProblem& p, const GemmConfig& config) {
+  const GemmTiles tiles = gemm_tiles(p, config.shape);
+  constexpr double most_splits = 16;
+  return static_cast<double>(tiles.left_clusters) * static_cast<double>(tiles.right_clusters) * p.batch * most_splits <
+         static_cast<double>(std::numeric_limits<int>::max() / 2);
+}
+
+Broken tiles(const GemmProblem& p) {
+  for (const GemmConfig& config : gemm_configs())
+    if (distance(p, config) == 0 && countable(p, config)) return {};
+  return {fmt::format("{} x {} x {} outputs are too many tiles to count; half as many may do", p.batch, p.m, p.n),
+          &shrink};
+}
+
+Broken first_broken(const GemmProblem& p) {
+  for (auto rule : {&extents, &types, &compiled, &tiles, &memory})
+    if (Broken broken = rule(p); !broken.sentence.empty()) return broken;
+  return {};
+}
+
+}  // namespace
+
+std::string why_not(const GemmProblem& problem) { return first_broken(problem).sentence; }
+
+std::string why_not(const GemmProblem& p, const GemmConfig& config) {
+  if (std::string reason = why_not(p); !reason.empty()) return reason;
+  if (distance(p, config) != 0)
+    return fmt::format("configuration {} is for {}; this problem has A in {} {}, B in {} {}, {}, as {} does",
+                       config.key, compiled_for(config), name_of(p.a.type), name_of(p.a.major), name_of(p.b.type),
+                       name_of(p.b.major), name_of(p.scaling), nearest_config(p).key);
+  if (!countable(p, config)) {
+    const auto larger = std::find_if(gemm_configs().begin(), gemm_configs().end(), [&](const GemmConfig& other) {
+      return distance(p, other) == 0 && countable(p, other);
+    });
+    return fmt::format("{} x {} x {} outputs are too many tiles for configuration {}; {} has larger ones", p.batch, p.m,
+                       p.n, config.key, larger->key);
+  }
+  return {};
+}
+
+GemmProblem nearest_that_runs(const GemmProblem& problem) {
+  GemmProblem p = problem;
+  // A cure may break a rule further up, which is then cured in turn; each makes the problem smaller or more regular.
+  for (int step = 0; step < 1000; ++step) {
+    const Broken broken = first_broken(p);
+    if (broken.sentence.empty()) return p;
+    broken.cure(p);
+  }
+  p.m = p.n = p.k = 0;
+  return p;
+}
+
+}  // namespace warploom

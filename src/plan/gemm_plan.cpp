@@ -1,0 +1,111 @@
+// Picks a configuration, a number of splits and a raster by predicted time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/gemm_params.hpp"
+#include "plan/gemm_costs.hpp"
+
+namespace warploom {
+namespace {
+
+constexpr int most_splits = 16;
+constexpr int panel = 8;  // cluster tiles
+
+/// Panels along the axis with which the clusters that run at one time touch the fewest operand rows.
+Raster raster_for(const GemmProblem& p, const GemmShape& s, int clusters) {
+  const GemmTiles tiles = gemm_tiles(p, s);
+  if (tiles.clusters <= clusters) return {};
+  const double left_rows = static_cast<double>(s.tile_left) * s.cluster_left;
+  const double right_rows = static_cast<double>(s.tile_right) * s.cluster_right;
+  auto footprint = [&](double across, double across_rows, double length, double length_rows) {
+    const double width = std::min<double>(panel, across);
+    const double steps = std::min(length, std::max(1.0, clusters / width));
+    return width * across_rows + steps * length_rows;
+  };
+  const auto left = static_cast<double>(tiles.left_clusters), right = static_cast<double>(tiles.right_clusters);
+  const bool along_left =
+      footprint(left, left_rows, right, right_rows) <= footprint(right, right_rows, left, left_rows);
+  return {along_left ? Raster::Along::m : Raster::Along::n, panel};
+}
+
+std::string time_text(double us) {
+  return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us * 1e-3);
+}
+
+GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, const ChipLimits& chip) {
+  const GemmShape& s = config.shape;
+  const int size = s.cluster_left * s.cluster_right;
+  const int at_once = chip.sms / size;
+  const int64_t items = gemm_tiles(p, s).clusters * splits * p.batch;
+  const int clusters = static_cast<int>(std::min<int64_t>(items, at_once));
+  const GemmPrediction prediction = predict_gemm(p, s, splits, at_once);
+  GemmPlan plan;
+  plan.config = &config;
+  plan.splits = splits;
+  plan.ctas = clusters * size;
+  plan.raster = raster_for(p, s, at_once);
+  plan.workspace_bytes = items == 0 ? 0 : gemm_workspace_bytes(p, s, splits);
+  plan.predicted_us = prediction.us;
+  plan.why = items == 0
+                 ? fmt::format("{}: nothing to compute", config.key)
+                 : fmt::format("{}: {}{} wave{} of {} CTAs, {} bound, {} predicted", config.key,
+                               splits > 1 ? fmt::format("{} splits, ", splits) : "", prediction.waves,
+                               prediction.waves == 1 ? "" : "s", plan.ctas, prediction.bound, time_text(prediction.us));
+  return plan;
+}
+
+/// The cheapest number of splits. Only those are tried that shorten the longest share of K.
+GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimits& chip) {
+  const GemmShape& s = config.shape;
+  GemmPlan best = plan_of(p, config, 1, chip);
+  const int64_t k_blocks = (int64_t{p.k} + s.tile_k - 1) / s.tile_k;
+  const int64_t tiles = gemm_tiles(p, s).clusters * p.batch;
+  if (tiles == 0 || tiles >= chip.sms / (s.cluster_left * s.cluster_right)) return best;
+  int64_t share = k_blocks;
+  for (int splits = 2; splits <= std::min<int64_t>(most_splits, k_blocks); ++splits) {
+    const int64_t next = (k_blocks + splits - 1) / splits;
+    if (next == share) continue;
+    share = next;
+    if (GemmPlan plan = plan_of(p, config, splits, chip); plan.predicted_us < best.predicted_us) best = std::move(plan);
+  }
+  return best;
+}
+
+std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
+  const int size = config.shape.cluster_left * config.shape.cluster_right;
+  if (chip.sms >= size) return {};
+  return fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs, as {} has", chip.sms, size, config.key);
+}
+
+}  // namespace
+
+std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip) {
+  std::vector<GemmPlan> plans;
+  if (!why_not(problem).empty()) return plans;
+  for (const GemmConfig& config : gemm_configs())
+    if (too_few_sms(config, chip).empty() && why_not(problem, config).empty())
+      plans.push_back(cheapest(problem, config, chip));
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const GemmPlan& x, const GemmPlan& y) { return x.predicted_us < y.predicted_us; });
+  return plans;
+}
+
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip) {
+  if (std::string reason = why_not(problem); !reason.empty()) return Error{reason};
+  std::vector<GemmPlan> plans = gemm_plans(problem, chip);
+  if (plans.empty())
+    return Error{fmt::format("a chip of {} SMs is too small for every configuration of this problem", chip.sms)};
+  return std::move(plans.front());
+}
+
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits, const ChipLimits& chip) {
+  if (std::string reason = why_not(problem, config); !reason.empty()) return Error{reason};
+  if (std::string reason = too_few_sms(config, chip); !reason.empty()) return Error{reason};
+  if (splits < 0 || splits > most_splits)
+    return Error{
+        fmt::format("{} splits are not possible; 1 to {} are, or 0 for the planner's choice", splits, most_splits)};
+  return splits == 0 ? cheapest(problem, config, chip) : plan_of(problem, config, splits, chip);
+}
+
+}  // namespace warploom
