@@ -14,6 +14,7 @@
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/matrix.hpp"
 #include "warploom/epilogue/activation.hpp"
+#include "warploom/epilogue/split_sum.hpp"
 #include "warploom/pipeline/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -52,6 +53,9 @@ class Patch {
     for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
   }
 
+  /// The same of sums that lie in memory in parts.
+  WARPLOOM_FN void take(const PartialSums& sums, int first, float alpha) noexcept { sums.take(v_, first, alpha); }
+
   /// + beta * C, brought to the slots by TMA.
   WARPLOOM_FN void add_residual(float beta, DType type, const PatchSlots& slots) noexcept {
     if (type == DType::f32) {
@@ -59,7 +63,8 @@ class Patch {
       for (int i = 0; i < values; i += 2) {
         if constexpr (swap) {
           WARPLOOM_UNROLL
-          for (int j = i; j < i + 2; ++j) add(j, beta, arch::load_shared(reinterpret_cast<const float*>(at<4>(j, slots))));
+          for (int j = i; j < i + 2; ++j)
+            add(j, beta, arch::load_shared(reinterpret_cast<const float*>(at<4>(j, slots))));
         } else {
           const Pair c = arch::load_shared(reinterpret_cast<const Pair*>(at<4>(i, slots)));
           add(i, beta, c.first), add(i + 1, beta, c.second);
@@ -203,9 +208,9 @@ class Patch {
     WARPLOOM_UNROLL
     for (int i = 0; i < values; i += 8) {
       const uint32_t group = i / 4 + tile / 2;
-      const arch::SharedAddress to = arch::shared_address(
-          swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
-               : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
+      const arch::SharedAddress to =
+          arch::shared_address(swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
+                                    : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
       if (i + 8 <= values) {
         uint32_t packed[4];
         WARPLOOM_UNROLL

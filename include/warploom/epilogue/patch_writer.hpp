@@ -1,12 +1,12 @@
 // From a math group's accumulator to global memory, patch by patch: each through a shared-memory slot and a TMA store
 // that overlaps with the next patch and with the next tile.
 //
-// With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of D
-// in the same place and stores it, and gives the slot back once the store has read it.
+// With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
+// D in the same place and stores it, and gives the slot back once the store has read it.
 //
 //   using Writer = PatchWriter<Params, 64, 256, 64, 2, 2, false, Roles>;
 //   writer.prepare(left, right);                  // math, before the product: the bias is on its way
-//   writer.write(sum, left, right, batch);        // math: every thread of the group; and finish() before the role ends
+//   writer.write(sum, {}, left, right, batch);    // math: every thread of the group; and finish() before the role ends
 //   loader.load(group, left, right, batch);       // epilogue-load: one lane
 #pragma once
 
@@ -43,6 +43,7 @@ class PatchWriter {
 
   /// One slot: what TMA brings of C in 16 bits, or half of it in 32.
   struct SlotTile {
+    using Element = char;
     static constexpr uint32_t bytes = 64 * patch_columns * 2;
     struct alignas(1024) Storage {
       char data[Patch::output_rows * 128];
@@ -53,8 +54,8 @@ class PatchWriter {
   };
   /// The thread of a group that stores.
   using Storing = typename Roles::Group;
-  using Ring =
-      EpiLoadPipeline<slots, SlotTile, freed_by<one_thread<Storing>>, filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
+  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<one_thread<Storing>>,
+                               filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
 
   struct Storage {
     typename Ring::Storage rings[groups];
@@ -79,7 +80,7 @@ class PatchWriter {
   }
 
   template <class Accumulator>
-  WARPLOOM_FN void write(const Accumulator& sum, int left, int right, int batch) noexcept {
+  WARPLOOM_FN void write(const Accumulator& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
     if (params_.bias_along != BiasAlong::none) {
@@ -96,8 +97,9 @@ class PatchWriter {
       if (!at.inside(params_)) continue;
       Patch patch(place_);
       // One branch per patch instead of as many copies of what follows.
+      if (parts.splits > 1) patch.take(parts, index * Patch::values, params_.alpha);
       unrolled<patches>([&](int i) WARPLOOM_LAMBDA {
-        if (i == index) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
+        if (i == index && parts.splits <= 1) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
       });
       finish(patch, at, index, batch);
     }
@@ -163,8 +165,8 @@ class PatchWriter {
   WARPLOOM_FN void finish(Patch& patch, const At& at, int index, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
     if (residual() && held_ != 0) release_stored();
-    const PatchSlots slots = next_slots(wide);
-    if (residual()) patch.add_residual(params_.beta, params_.c_type, slots);
+    const PatchSlots in = next_slots(wide);
+    if (residual()) patch.add_residual(params_.beta, params_.c_type, in);
     if (params_.c_path == Path::plain) add_plain(patch, at, batch);
     if (params_.bias_along != BiasAlong::none)
       patch.add_bias(storage_->bias[group_] + (along_right() ? index % per_row * patch_columns : index / per_row * 64),
@@ -172,19 +174,17 @@ class PatchWriter {
     patch.apply(params_.activation);
     if (!residual() && stores()) wait_for_slot(wide);
     sync();
-    patch.stage(params_.d_type, slots);
+    patch.stage(params_.d_type, in);
     arch::fence_proxy_async_shared();
     sync();
-    store(slots, at, batch, wide);
+    store(in, at, batch, wide);
   }
 
   /// The slots of the next patch, filled where there is a residual.
   WARPLOOM_FN PatchSlots next_slots(bool wide) noexcept {
-    PatchSlots slots;
-    slots.first = take_slot();
-    slots.second = wide ? take_slot() : slots.first;
+    char* const first = take_slot();
     held_ = wide ? 2 : 1;
-    return slots;
+    return {first, wide ? take_slot() : first};
   }
   WARPLOOM_FN char* take_slot() noexcept {
     const uint32_t stage = ring_.consumer_stage();
@@ -217,22 +217,22 @@ class PatchWriter {
     patch.add_plain(params_.beta, params_.c_type, c, params_.c_stride, params_.m - at.row(), params_.n - at.column());
   }
 
-  WARPLOOM_FN void store(const PatchSlots& slots, const At& at, int batch, bool wide) const noexcept {
+  WARPLOOM_FN void store(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
     const auto size = static_cast<int64_t>(size_of(params_.d_type));
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
     const bool ragged = params_.d_path == Path::plain ||
                         (params_.n * size % 16 != 0 && at.column() + Patch::output_columns > params_.n);
     if (ragged) {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
-      Patch::copy_out(params_.d_type, slots, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
+      Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
                       params_.m - at.row(), params_.n - at.column(), place_.thread());
       if (residual()) sync();  // the slot is given back by one thread: every other has copied its share
     }
     if (stores()) {
       if (!ragged) {
-        arch::tma_store(params_.d, arch::shared_address(slots.first), arch::Coord3{at.column(), at.row(), batch});
+        arch::tma_store(params_.d, arch::shared_address(in.first), arch::Coord3{at.column(), at.row(), batch});
         if (wide)
-          arch::tma_store(params_.d, arch::shared_address(slots.second),
+          arch::tma_store(params_.d, arch::shared_address(in.second),
                           arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
@@ -245,7 +245,7 @@ class PatchWriter {
   Ring ring_;
   GroupPlace place_;
   int held_ = 0;  ///< slots of the last patch, with a residual not yet given back
-  float bias_[bias_values];
+  float bias_[bias_values] = {};
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

@@ -1,8 +1,9 @@
-// Split K: several CTAs each have a share of a tile's K blocks. Each writes its partial sums to a workspace; the last to
-// arrive adds them up, in the order of the splits whoever it is, and goes on with the epilogue. Nobody waits.
+// Split K: several CTAs each have a share of a tile's K blocks. Each writes its partial sums to a workspace; the last
+// to arrive goes on with the epilogue, which adds them up in the order of the splits, whoever was last. Nobody waits.
 //
-//   SplitSum<Params> split(params, &storage.last[group], group);
-//   if (!split.meet(sum, tile_number, tile.split, share)) return;     // every thread of the group
+//   const PartialSums parts = Split::meet(sum, params, number, tile.split, share, barrier, thread, &storage.last);
+//   if (parts.data == nullptr) return;                                // every thread of the group: others will go on
+//   parts.take(block, i, values);                                     // four registers of the whole sum
 #pragma once
 
 #include "warploom/arch/atomic.hpp"
@@ -13,14 +14,44 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// `shares`: groups that have a part of a tile each; `tile_floats`: of the whole tile.
+/// The partial sums of one group's part of a tile, as one thread finds them.
+struct PartialSums {
+  const float* data = nullptr;
+  int64_t stride = 0;  ///< from split to split
+  int splits = 0;
+
+  /// v[0 .. count - 1] = alpha * the sum of registers first .. first + count - 1.
+  template <int count>
+  WARPLOOM_FN void take(float (&v)[count], int first, float alpha) const noexcept {
+    add<count, true>(v, first, 0);
+    WARPLOOM_ROLLED
+    for (int s = 1; s < splits; ++s) add<count, false>(v, first, s);
+    WARPLOOM_UNROLL
+    for (int i = 0; i < count; ++i) v[i] = arch::multiply(alpha, v[i]);
+  }
+
+ private:
+  template <int count, bool fresh>
+  WARPLOOM_FN void add(float (&v)[count], int first, int split) const noexcept {
+    const float* const from = data + split * stride + int64_t{128} * first;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < count; i += 4) {
+      const Unit part = arch::load_global(reinterpret_cast<const Unit*>(from + 128 * i));
+      WARPLOOM_UNROLL
+      for (int j = 0; j < 4; ++j)
+        v[i + j] = fresh ? arch::as_float(part.words[j]) : arch::add(v[i + j], arch::as_float(part.words[j]));
+    }
+  }
+};
+
+/// `groups` that have a part of a tile each; `tile_floats`: of the whole tile.
 template <class Accumulator, int groups, int64_t tile_floats>
 class SplitSum {
  public:
-  /// Adds up the tile with this number. True for the group that has the whole sum.
+  /// Hands in this split's part of the tile with this number. The last to do so gets all of them.
   template <class Params>
-  static WARPLOOM_FN bool meet(Accumulator& sum, const Params& params, int64_t number, int split, uint32_t share,
-                               uint32_t barrier, uint32_t thread, uint32_t* last) noexcept {
+  static WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Params& params, int64_t number, int split,
+                                      uint32_t share, uint32_t barrier, uint32_t thread, uint32_t* last) noexcept {
     float* const parts = params.partials + number * params.splits * tile_floats + share * own_floats + 4 * thread;
     uint32_t* const counter = params.counters + number * groups + share;
     each([&](int block, int i) WARPLOOM_LAMBDA {
@@ -33,21 +64,10 @@ class SplitSum {
     arch::bar_sync(barrier, 128);
     if (thread == 0) arch::store_shared(last, arch::fetch_add_global(counter, 1));
     arch::bar_sync(barrier, 128);
-    if (arch::load_shared(last) + 1 != static_cast<uint32_t>(params.splits)) return false;
+    if (arch::load_shared(last) + 1 != static_cast<uint32_t>(params.splits)) return {};
     arch::fence_gpu();
-    WARPLOOM_ROLLED
-    for (int s = 0; s < params.splits; ++s)
-      each([&](int block, int i) WARPLOOM_LAMBDA {
-        const Unit part =
-            arch::load_global(reinterpret_cast<const Unit*>(parts + s * tile_floats + offset(block, i)));
-        WARPLOOM_UNROLL
-        for (int j = 0; j < 4; ++j) {
-          const float value = arch::as_float(part.words[j]);
-          sum.set(block, i + j, s == 0 ? value : arch::add(sum.value(block, i + j), value));
-        }
-      });
     if (thread == 0) arch::store_global(counter, 0u);  // as the next launch expects it
-    return true;
+    return {parts, tile_floats, params.splits};
   }
 
  private:

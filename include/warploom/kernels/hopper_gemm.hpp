@@ -52,8 +52,9 @@ struct HopperGemm {
   static constexpr bool left_scaled = scaled && (!swap || rows_of_b), right_scaled = scaled && (swap || rows_of_b);
   static constexpr int scale_block = 128;
   static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
-  static_assert(!scaled || rows_of_b || (swap ? scale_block % tile_left == 0 || tile_left % scale_block == 0
-                                              : tile_right <= scale_block + (tile_right & -tile_right)),
+  static_assert(!scaled || rows_of_b ||
+                    (swap ? scale_block % tile_left == 0 || tile_left % scale_block == 0
+                          : tile_right <= scale_block + (tile_right & -tile_right)),
                 "warploom: a tile meets at most two blocks of scales");
 
   using Payload = GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major,
@@ -63,8 +64,9 @@ struct HopperGemm {
                                    freed_by<wgmma_warps<Reader, to_operand_sources>>>;
   template <int stages>
   using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<typename Roles::Load>>, Freed>;
-  using Accumulator = std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
-                                         WarpgroupAccumulator<group_rows, tile_right>>;
+  using Accumulator =
+      std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
+                         WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, 2, swap, Roles>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
@@ -99,7 +101,7 @@ struct HopperGemm {
                                    stages,
                                    threads,
                                    sizeof(Storage),
-                                   tile_left * tile_right,
+                                   tile_left* tile_right,
                                    ping_pong,
                                    swap};
 
@@ -134,8 +136,8 @@ struct HopperGemm {
       WARPLOOM_ROLLED
       for (int patch = 0; patch < Writer::patches; ++patch) {
         WARPLOOM_UNROLL
-        for (int group = 0; group < Roles::groups; ++group)
-          loader.load_patch(group, patch, left_of(tile) + group * group_rows, right_of(tile), tile.batch);
+        for (int i = 0; i < Roles::groups; ++i)
+          loader.load_patch(i, patch, left_of(tile) + i * group_rows, right_of(tile), tile.batch);
       }
     }
   }
@@ -150,8 +152,12 @@ struct HopperGemm {
     } else {
       multiply(sum, tile);
     }
-    if (params.splits > 1 && !meet(sum, tile)) return;
-    writer.write(sum, left, right, tile.batch);
+    PartialSums parts;
+    if (params.splits > 1) {
+      parts = meet(sum, tile);
+      if (parts.data == nullptr) return;  // another CTA finishes the tile
+    }
+    writer.write(sum, parts, left, right, tile.batch);
   }
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
     input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
@@ -187,10 +193,10 @@ struct HopperGemm {
                        k_blocks);
   }
 
-  WARPLOOM_FN bool meet(Accumulator& sum, const Tile& tile) noexcept {
+  WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Tile& tile) noexcept {
     const uint32_t share = ping_pong ? 0 : group;
-    return Split::meet(sum, params, schedule_.number_of(tile), tile.split, share, 2 + group,
-                       arch::thread_index() % 128, &storage_->last[group]);
+    return Split::meet(sum, params, schedule_.number_of(tile), tile.split, share, 2 + group, arch::thread_index() % 128,
+                       &storage_->last[group]);
   }
 
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }

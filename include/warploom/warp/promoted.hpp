@@ -31,7 +31,9 @@ class BlockScales {
   }
 
  private:
-  WARPLOOM_FN float fetch(int k) const noexcept { return k + lane_ < end_ ? arch::load_global(row_ + k + lane_) : 0.0f; }
+  WARPLOOM_FN float fetch(int k) const noexcept {
+    return k + lane_ < end_ ? arch::load_global(row_ + k + lane_) : 0.0f;
+  }
   const float* row_;
   int begin_ = 0, k_, end_, lane_;
   float now_ = 0.0f, ahead_;
@@ -82,7 +84,8 @@ class PromotedAccumulator {
       if constexpr (right_scaled) {
         WARPLOOM_UNROLL
         for (int i = 0; i < columns / 8; ++i)
-          of_columns.pair[i] = arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (lane % 4)));
+          of_columns.pair[i] =
+              arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (lane % 4)));
       }
       const auto a = input.a(stage).template part<rows>(rows_before);
       const auto b = input.b(stage);
@@ -101,7 +104,6 @@ class PromotedAccumulator {
   }
 
   WARPLOOM_FN float value(int block, int i) const noexcept { return sum_[block][i]; }
-  WARPLOOM_FN void set(int block, int i, float value) noexcept { sum_[block][i] = value; }
 
  private:
   struct alignas(8) Pair {

@@ -54,7 +54,6 @@ class WarpgroupAccumulator {
   /// Register i of block `block`: row 64*block + 16*w + l/4 + 8*((i/2)%2), column 8*(i/4) + 2*(l%4) + i%2 (w: warp of
   /// the group, l: lane).
   WARPLOOM_FN float value(int block, int i) const noexcept { return blocks_[block][i]; }
-  WARPLOOM_FN void set(int block, int i, float value) noexcept { blocks_[block][i] = value; }
 
   WARPLOOM_FN void clear() noexcept {
     WARPLOOM_UNROLL
