@@ -13,10 +13,10 @@ struct Layer {
 };
 
 constexpr Sizes gemms[] = {
-    {4096, 2112, 7168}, {4096, 24576, 1536}, {4096, 32768, 512},  {4096, 7168, 16384},
-    {4096, 4096, 7168}, {4096, 7168, 2048},  {4096, 4096, 4096},  {8192, 8192, 8192},
-    {2048, 2048, 2048}, {16384, 4096, 4096}, {128, 7168, 2048},   {128, 4096, 7168},
-    {64, 2112, 7168},   {64, 24576, 1536},   {16, 8192, 8192},    {1, 8192, 8192},
+    {4096, 2112, 7168}, {4096, 24576, 1536}, {4096, 32768, 512}, {4096, 7168, 16384},
+    {4096, 4096, 7168}, {4096, 7168, 2048},  {4096, 4096, 4096}, {8192, 8192, 8192},
+    {2048, 2048, 2048}, {16384, 4096, 4096}, {128, 7168, 2048},  {128, 4096, 7168},
+    {64, 2112, 7168},   {64, 24576, 1536},   {16, 8192, 8192},   {1, 8192, 8192},
 };
 
 /// Weights of one layer each, [n, k]; fused where inference engines fuse them.
@@ -60,7 +60,7 @@ std::vector<Case> epilogue() {
     residual.problem.beta = 1.0f;
     residual.problem.c = {nullptr, DType::bf16, size.n, 0};
     Case bias = plain;
-    bias.problem.bias = {nullptr, DType::f32, BiasAlong::n};
+    bias.problem.bias = {nullptr, DType::bf16, BiasAlong::n};
     Case all = residual;
     all.problem.bias = bias.problem.bias;
     all.problem.activation = Activation::silu;
@@ -188,8 +188,8 @@ Result<Sizes> parse_sizes(std::string_view text) {
   int* const parts[] = {&sizes.m, &sizes.n, &sizes.k};
   for (int i = 0; i < 3; ++i) {
     if (i > 0 && (at == end || *at++ != 'x')) at = nullptr;
-    const auto [next, error] = at == nullptr ? std::from_chars_result{at, std::errc::invalid_argument}
-                                             : std::from_chars(at, end, *parts[i]);
+    const auto [next, error] =
+        at == nullptr ? std::from_chars_result{at, std::errc::invalid_argument} : std::from_chars(at, end, *parts[i]);
     if (error != std::errc() || *parts[i] < 1)
       return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
     at = next;

@@ -62,8 +62,8 @@ struct Chip {
   std::string driver, runtime;
   int sms = 0;
   size_t l2_bytes = 0;
-  double bytes_per_second = 0;   ///< of its memory, from clock and width
-  double bf16_flops = 0;         ///< dense, at the clock of the data sheet; FP8 twice that
+  double bytes_per_second = 0;  ///< of its memory, from clock and width
+  double bf16_flops = 0;        ///< dense, at the clock of the data sheet; FP8 twice that
 };
 Chip this_chip();
 

@@ -1,8 +1,8 @@
-#include "bench/device_kernels.hpp"
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
+
+#include "bench/device_kernels.hpp"
 
 namespace warploom::bench {
 namespace {
@@ -244,7 +244,7 @@ __global__ void elementwise_kernel(ElementwisePass p) {
     const int64_t column = unit * 8 % p.n;
     for (int i = 0; i < 8; ++i) {
       float x = __bfloat162float(dv[i]) + p.beta * __bfloat162float(cv[i]);
-      if (p.bias != nullptr) x += p.bias[column + i];
+      if (p.bias != nullptr) x += __bfloat162float(static_cast<const __nv_bfloat16*>(p.bias)[column + i]);
       dv[i] = __float2bfloat16_rn(activate_fast(p.activation, x));
     }
     static_cast<uint4*>(p.d)[unit] = d;

@@ -66,7 +66,7 @@ void compare(const ReferenceProblem& problem, Comparison* result, cudaStream_t s
 struct ElementwisePass {
   void* d = nullptr;
   const void* c = nullptr;
-  const float* bias = nullptr;
+  const void* bias = nullptr;  ///< along n, or null
   int64_t m = 0, n = 0;
   float beta = 0;
   Activation activation = Activation::none;

@@ -59,9 +59,9 @@ Operands::Operands(const GemmProblem& shape, Fill fill, uint64_t seed, cudaStrea
   a_ = make_operand(p.a, p.m, p.k, p.batch, fill, seed * 8 + 1, scaled ? ScaleBlocks::rows : ScaleBlocks::none,
                     a_scales_, p.a_scales.stride, stream);
   b_ = make_operand(p.b, p.n, p.k, p.batch, fill, seed * 8 + 2,
-                    !scaled   ? ScaleBlocks::none
-                    : b_rows  ? ScaleBlocks::rows
-                              : ScaleBlocks::blocks,
+                    !scaled  ? ScaleBlocks::none
+                    : b_rows ? ScaleBlocks::rows
+                             : ScaleBlocks::blocks,
                     b_scales_, b_rows ? p.b_scales.stride : blocks, stream);
   d_bytes_ = bytes_of(p.n, p.m, p.d.stride, p.batch, p.d.batch_stride, p.d.type);
   d_ = Buffer(d_bytes_ + guard);
@@ -134,8 +134,7 @@ Comparison Operands::verify(const GemmProblem& p, cudaStream_t stream) const {
   reference.b_scale_stride = p.scaling == Scaling::a_rows_b_rows ? p.b_scales.stride : blocks_of(p.k);
   reference.rows = rows_.as<int>();
   reference.row_count = row_count_;
-  reference.exact =
-      fill_ == Fill::integers && (p.activation == Activation::none || p.activation == Activation::relu);
+  reference.exact = fill_ == Fill::integers && (p.activation == Activation::none || p.activation == Activation::relu);
   Comparison result;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return result;
   compare(reference, scratch_.as<Comparison>(), stream);

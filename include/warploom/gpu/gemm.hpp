@@ -1,13 +1,13 @@
-// GEMMs on a Hopper GPU. A launch allocates nothing, waits for nothing and touches no stream but the caller's, so it can
-// be captured into a CUDA graph; what it may use beyond its operands is the workspace that the plan asks for.
+// GEMMs on a Hopper GPU. A launch allocates nothing, waits for nothing and touches no stream but the caller's, so it
+// can be captured into a CUDA graph; what it may use beyond its operands is the workspace that the plan asks for.
 //
 //   auto plan = plan_gemm(problem, gpu::chip_limits());
 //   gpu::Workspace workspace{memory, gpu::workspace_bytes(*plan)};            // device memory, the caller's
-//   if (auto why = gpu::clear(workspace, stream); !why.empty()) puts(why.c_str());        // once, before the first launch
-//   if (auto why = gpu::run(problem, *plan, workspace, stream); !why.empty()) puts(why.c_str());
+//   if (auto why = gpu::clear(workspace, stream); !why.empty()) puts(why.c_str());        // once, before the first
+//   launch if (auto why = gpu::run(problem, *plan, workspace, stream); !why.empty()) puts(why.c_str());
 //
-// For many launches of one problem: `auto prepared = gpu::prepare(problem, *plan, workspace)` does all that the host has
-// to do but the launch; `gpu::launch(*prepared, stream)` is then one call of the driver.
+// For many launches of one problem: `auto prepared = gpu::prepare(problem, *plan, workspace)` does all that the host
+// has to do but the launch; `gpu::launch(*prepared, stream)` is then one call of the driver.
 #pragma once
 
 #include <memory>
