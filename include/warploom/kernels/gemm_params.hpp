@@ -7,13 +7,13 @@
 
 #include <cstdint>
 
+#include "warploom/types/activation.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/raster.hpp"
 #include "warploom/types/tensor_map.hpp"
 
 namespace warploom {
 
-enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
 enum class BiasAlong : uint8_t { none, n, m };
 /// How C is read and D is written: not at all, by TMA, or element by element where TMA's 16-byte rules forbid it.
 enum class Path : uint8_t { none, tma, plain };
