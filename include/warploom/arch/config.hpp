@@ -38,6 +38,7 @@
 #define WARPLOOM_DEFAULTED
 #define WARPLOOM_LAMBDA
 #define WARPLOOM_UNROLL _Pragma("unroll")
+#define WARPLOOM_ROLLED _Pragma("unroll 1")
 #else
 #define WARPLOOM_GPU 0
 #define WARPLOOM_MACHINE on_loom
@@ -46,6 +47,7 @@
 #define WARPLOOM_DEFAULTED inline __attribute__((always_inline))
 #define WARPLOOM_LAMBDA __attribute__((always_inline))
 #define WARPLOOM_UNROLL
+#define WARPLOOM_ROLLED
 #endif
 
 // Whether mbarriers keep notes beside the hardware's word.

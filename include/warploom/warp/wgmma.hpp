@@ -41,12 +41,12 @@ class WarpgroupAccumulator {
     const SmemDescriptor a_descriptor = encode_wgmma_descriptor(operand_fields(a));
     const SmemDescriptor b_descriptor = encode_wgmma_descriptor(operand_fields(b));
     WARPLOOM_UNROLL
-    for (uint32_t k = 0; k < A::row_bytes; k += mma_k_bytes) {
+    for (uint32_t k = 0; k < A::row_bytes / mma_k_bytes; ++k) {
       WARPLOOM_UNROLL
       for (int block = 0; block < blocks; ++block)
-        arch::wgmma<columns, typename A::Element, typename B::Element>(
-            blocks_[block], a_descriptor.advance(block * arch::wgmma_m * A::row_bytes + k), b_descriptor.advance(k),
-            onto_ || k > 0);
+        arch::wgmma<columns, typename A::Element, typename B::Element, A::major, B::major>(
+            blocks_[block], a_descriptor.advance(block * A::block_step + k * A::k_step),
+            b_descriptor.advance(k * B::k_step), onto_ || k > 0);
     }
     onto_ = true;
   }

@@ -1,0 +1,253 @@
+// The epilogue's unit of work: 64 left rows x `columns` right rows of the product, in the registers of a warpgroup, on
+// their way to an output tile in shared memory. fp32 arithmetic and one rounding: acc -> * alpha -> + beta * C -> +
+// bias -> activation -> cast.
+//
+//   Patch<64, false> patch(place);  patch.take(sum, block, first, alpha);      // every thread of the group
+//   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);  patch.apply(Activation::silu);
+//   patch.stage(DType::bf16, slots);                        // to shared memory, as the output's tensor map asks
+//
+// A slot is lines of 128 bytes: line r holds row r of the output in 16 bits, all columns of the patch. In f32 a patch
+// takes two slots, half the columns each; in e4m3 lines have 64 bytes. With `swap` the right rows are output rows.
+#pragma once
+
+#include "warploom/arch/global.hpp"
+#include "warploom/arch/math.hpp"
+#include "warploom/arch/matrix.hpp"
+#include "warploom/epilogue/activation.hpp"
+#include "warploom/epilogue/split_sum.hpp"
+#include "warploom/pipeline/tile.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// Shared memory of one patch; `second` is used in f32.
+struct PatchSlots {
+  char* first;
+  char* second;
+};
+
+/// This thread in its warpgroup. Made once: a warp's index is a shuffle, which compilers do not merge.
+struct GroupPlace {
+  uint32_t warp, lane;
+  WARPLOOM_FN GroupPlace() noexcept : warp(arch::warp_index() % 4), lane(arch::lane_index()) {}
+  WARPLOOM_FN uint32_t thread() const noexcept { return 32 * warp + lane; }
+};
+
+WARPLOOM_FN float widen(DType type, uint32_t bits) noexcept {
+  return type == DType::f16 ? arch::to_float(f16{static_cast<uint16_t>(bits)}) : arch::as_float(bits << 16);
+}
+
+template <int columns_, bool swap>
+class Patch {
+ public:
+  static constexpr int columns = columns_;
+  static constexpr int values = columns / 2;  ///< per thread
+  static constexpr int output_rows = swap ? columns : 64, output_columns = swap ? 64 : columns;
+  static_assert(columns % 8 == 0 && columns <= 64, "warploom: a patch has 8, 16, ... 64 columns");
+
+  WARPLOOM_FN explicit Patch(const GroupPlace& place) noexcept : place_(place) {}
+
+  /// Registers [first, first + values) of a block of the accumulator, times alpha.
+  template <class Accumulator>
+  WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
+  }
+
+  /// The same of sums that lie in memory in parts.
+  WARPLOOM_FN void take(const PartialSums& sums, int first, float alpha) noexcept { sums.take(v_, first, alpha); }
+
+  /// + beta * C, brought to the slots by TMA.
+  WARPLOOM_FN void add_residual(float beta, DType type, const PatchSlots& slots) noexcept {
+    if (type == DType::f32) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; i += 2) {
+        if constexpr (swap) {
+          WARPLOOM_UNROLL
+          for (int j = i; j < i + 2; ++j)
+            add(j, beta, arch::load_shared(reinterpret_cast<const float*>(at<4>(j, slots))));
+        } else {
+          const Pair c = arch::load_shared(reinterpret_cast<const Pair*>(at<4>(i, slots)));
+          add(i, beta, c.first), add(i + 1, beta, c.second);
+        }
+      }
+      return;
+    }
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 2) {
+      if constexpr (swap) {
+        WARPLOOM_UNROLL
+        for (int j = i; j < i + 2; ++j)
+          add(j, beta, widen(type, arch::load_shared(reinterpret_cast<const uint16_t*>(at<2>(j, slots)))));
+      } else {
+        const uint32_t c = arch::load_shared(reinterpret_cast<const uint32_t*>(at<2>(i, slots)));
+        add(i, beta, widen(type, c & 0xffff)), add(i + 1, beta, widen(type, c >> 16));
+      }
+    }
+  }
+
+  /// + beta * C where TMA cannot read it: element (0, 0) of the patch is `c`, of which `rows` x `columns_left` exist.
+  WARPLOOM_FN void add_plain(float beta, DType type, const void* c, int64_t stride, int rows,
+                             int columns_left) noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; ++i) {
+      const auto r = static_cast<int>(output_row(i)), col = static_cast<int>(output_column(i));
+      if (r >= rows || col >= columns_left) continue;
+      const int64_t at = r * stride + col;
+      if (type == DType::f32)
+        add(i, beta, arch::load_global(static_cast<const float*>(c) + at));
+      else
+        add(i, beta, widen(type, arch::load_global(static_cast<const uint16_t*>(c) + at)));
+    }
+  }
+
+  /// + the bias of the patch's right rows (`along_right`) or left rows, in shared memory.
+  WARPLOOM_FN void add_bias(const float* bias, bool along_right) noexcept {
+    if (along_right) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; i += 4) {
+        const Pair b = arch::load_shared(reinterpret_cast<const Pair*>(bias + column(i)));
+        v_[i] = arch::add(v_[i], b.first), v_[i + 1] = arch::add(v_[i + 1], b.second);
+        v_[i + 2] = arch::add(v_[i + 2], b.first), v_[i + 3] = arch::add(v_[i + 3], b.second);
+      }
+    } else {
+      const float upper = arch::load_shared(bias + row(0)), lower = arch::load_shared(bias + row(2));
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; ++i) v_[i] = arch::add(v_[i], i % 4 < 2 ? upper : lower);
+    }
+  }
+
+  /// The activation is the same for the whole launch: one branch, then straight code.
+  WARPLOOM_FN void apply(Activation activation) noexcept {
+    switch (activation) {
+      case Activation::none: break;
+      case Activation::relu: each([](float x) WARPLOOM_LAMBDA { return relu(x); }); break;
+      case Activation::gelu: each([](float x) WARPLOOM_LAMBDA { return gelu(x); }); break;
+      case Activation::gelu_tanh: each([](float x) WARPLOOM_LAMBDA { return gelu_tanh(x); }); break;
+      case Activation::silu: each([](float x) WARPLOOM_LAMBDA { return silu(x); }); break;
+    }
+  }
+
+  /// Rounds and writes the patch to its slots.
+  WARPLOOM_FN void stage(DType type, const PatchSlots& slots) const noexcept {
+    switch (type) {
+      case DType::bf16:
+        stage_halves(slots, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); });
+        break;
+      case DType::f16:
+        stage_halves(slots, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); });
+        break;
+      case DType::f32: stage_floats(slots); break;
+      default: stage_bytes(slots); break;
+    }
+  }
+
+  /// What the output has of a staged patch, element by element: for rows TMA cannot write. `d` is element (0, 0).
+  static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
+                                   int columns_left, uint32_t thread) noexcept {
+    const int width = columns_left < output_columns ? columns_left : output_columns;
+    const int height = rows < output_rows ? rows : output_rows;
+    WARPLOOM_ROLLED
+    for (int e = static_cast<int>(thread); e < output_rows * output_columns; e += 128) {
+      const int r = e / output_columns, c = e - r * output_columns;
+      if (r >= height || c >= width) continue;
+      const int64_t to = r * stride + c;
+      const auto ur = static_cast<uint32_t>(r), uc = static_cast<uint32_t>(c);
+      if (type == DType::f32)
+        arch::store_global(static_cast<float*>(d) + to,
+                           arch::load_shared(reinterpret_cast<const float*>(place<4>(ur, uc, slots))));
+      else if (type == DType::e4m3)
+        arch::store_global(static_cast<uint8_t*>(d) + to,
+                           arch::load_shared(reinterpret_cast<const uint8_t*>(place<1>(ur, uc, slots))));
+      else
+        arch::store_global(static_cast<uint16_t*>(d) + to,
+                           arch::load_shared(reinterpret_cast<const uint16_t*>(place<2>(ur, uc, slots))));
+    }
+  }
+
+ private:
+  struct alignas(8) Pair {
+    float first, second;
+  };
+
+  // ---- where register i lies
+  WARPLOOM_FN uint32_t row(int i) const noexcept { return 16 * place_.warp + place_.lane / 4 + 8 * (i / 2 % 2); }
+  WARPLOOM_FN uint32_t column(int i) const noexcept { return 8 * (i / 4) + 2 * (place_.lane % 4) + i % 2; }
+  WARPLOOM_FN uint32_t output_row(int i) const noexcept { return swap ? column(i) : row(i); }
+  WARPLOOM_FN uint32_t output_column(int i) const noexcept { return swap ? row(i) : column(i); }
+  template <int size>
+  WARPLOOM_FN char* at(int i, const PatchSlots& slots) const noexcept {
+    return place<size>(output_row(i), output_column(i), slots);
+  }
+  /// An element of `size` bytes in the slots.
+  template <int size>
+  static WARPLOOM_FN char* place(uint32_t r, uint32_t c, const PatchSlots& slots) noexcept {
+    if constexpr (size == 1) {
+      return slots.first + swizzle_address(Swizzle::b64, r * 64 + c);
+    } else if constexpr (size == 2) {
+      return slots.first + swizzle_address(Swizzle::b128, r * 128 + c * 2);
+    } else {
+      constexpr uint32_t half = output_columns / 2;
+      const bool second = c >= half;
+      return (second ? slots.second : slots.first) +
+             swizzle_address(Swizzle::b128, r * 128 + (c - (second ? half : 0)) * 4);
+    }
+  }
+
+  WARPLOOM_FN void add(int i, float beta, float c) noexcept { v_[i] = arch::fma(beta, c, v_[i]); }
+  template <class F>
+  WARPLOOM_FN void each(F&& f) noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
+  }
+
+  /// 8 x 8 tiles, two or four at a time: lane l names line l % 8 of tile l / 8. Tiles 0 and 1 are rows 0-7 and 8-15 of
+  /// eight columns, 2 and 3 the same of the next eight.
+  template <class Pack>
+  WARPLOOM_FN void stage_halves(const PatchSlots& slots, Pack&& pack) const noexcept {
+    const uint32_t tile = place_.lane / 8, line = place_.lane % 8;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 8) {
+      const uint32_t group = i / 4 + tile / 2;
+      const arch::SharedAddress to =
+          arch::shared_address(swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
+                                    : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
+      if (i + 8 <= values) {
+        uint32_t packed[4];
+        WARPLOOM_UNROLL
+        for (int j = 0; j < 4; ++j) packed[j] = pack(v_[i + 2 * j], v_[i + 2 * j + 1]);
+        arch::store_matrix<4, swap>(to, packed);
+      } else {  // the last eight columns of an odd number: lanes 16 to 31 name nothing
+        const uint32_t packed[2] = {pack(v_[i], v_[i + 1]), pack(v_[i + 2], v_[i + 3])};
+        arch::store_matrix<2, swap>(to, packed);
+      }
+    }
+  }
+  WARPLOOM_FN void stage_floats(const PatchSlots& slots) const noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 2) {
+      if constexpr (swap) {
+        arch::store_shared(reinterpret_cast<float*>(at<4>(i, slots)), v_[i]);
+        arch::store_shared(reinterpret_cast<float*>(at<4>(i + 1, slots)), v_[i + 1]);
+      } else {
+        arch::store_shared(reinterpret_cast<Pair*>(at<4>(i, slots)), Pair{v_[i], v_[i + 1]});
+      }
+    }
+  }
+  WARPLOOM_FN void stage_bytes(const PatchSlots& slots) const noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 2) {
+      const uint16_t packed = arch::pack_e4m3(v_[i], v_[i + 1]);
+      if constexpr (swap) {
+        arch::store_shared(reinterpret_cast<uint8_t*>(at<1>(i, slots)), static_cast<uint8_t>(packed));
+        arch::store_shared(reinterpret_cast<uint8_t*>(at<1>(i + 1, slots)), static_cast<uint8_t>(packed >> 8));
+      } else {
+        arch::store_shared(reinterpret_cast<uint16_t*>(at<1>(i, slots)), packed);
+      }
+    }
+  }
+
+  GroupPlace place_;
+  float v_[values];
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

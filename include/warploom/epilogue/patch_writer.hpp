@@ -1,0 +1,251 @@
+// From a math group's accumulator to global memory, patch by patch: each through a shared-memory slot and a TMA store
+// that overlaps with the next patch and with the next tile.
+//
+// With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
+// D in the same place and stores it, and gives the slot back once the store has read it.
+//
+//   using Writer = PatchWriter<Params, 64, 256, 64, 2, 2, false, Roles>;
+//   writer.prepare(left, right);                  // math, before the product: the bias is on its way
+//   writer.write(sum, {}, left, right, batch);    // math: every thread of the group; and finish() before the role ends
+//   loader.load(group, left, right, batch);       // epilogue-load: one lane
+#pragma once
+
+#include "warploom/arch/named_barrier.hpp"
+#include "warploom/arch/proxy.hpp"
+#include "warploom/arch/tma.hpp"
+#include "warploom/epilogue/patch.hpp"
+#include "warploom/pipeline/epi_load.hpp"
+#include "warploom/types/unrolled.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number.
+template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles>
+class PatchWriter {
+ public:
+  using Patch = warploom::Patch<patch_columns, swap>;
+  static constexpr int per_row = columns / patch_columns;
+  static constexpr int patches = rows / 64 * per_row;
+  static constexpr int longest = rows > columns ? rows : columns;
+  static_assert(rows % 64 == 0 && columns % patch_columns == 0, "warploom: the tile does not divide into patches");
+  static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
+
+  /// A patch by the rows of the operands it starts at.
+  struct At {
+    int left, right;
+    WARPLOOM_FN int row() const noexcept { return swap ? right : left; }  ///< of the output
+    WARPLOOM_FN int column() const noexcept { return swap ? left : right; }
+    WARPLOOM_FN bool inside(const Params& params) const noexcept { return row() < params.m && column() < params.n; }
+  };
+  static WARPLOOM_FN At patch_at(int index, int left, int right) noexcept {
+    return {left + 64 * (index / per_row), right + patch_columns * (index % per_row)};
+  }
+
+  /// One slot: what TMA brings of C in 16 bits, or half of it in 32.
+  struct SlotTile {
+    using Element = char;
+    static constexpr uint32_t bytes = 64 * patch_columns * 2;
+    struct alignas(1024) Storage {
+      char data[Patch::output_rows * 128];
+    };
+    char* data;
+    WARPLOOM_FN explicit SlotTile(Storage& storage) noexcept : data(storage.data) {}
+    WARPLOOM_FN arch::SharedAddress address() const noexcept { return arch::shared_address(data); }
+  };
+  /// The thread of a group that stores.
+  using Storing = typename Roles::Group;
+  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<one_thread<Storing>>,
+                               filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
+
+  struct Storage {
+    typename Ring::Storage rings[groups];
+    float bias[groups][longest];
+  };
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
+    for (int i = 0; i < groups; ++i) Ring::init_barriers(storage.rings[i]);
+  }
+
+  WARPLOOM_FN PatchWriter(const Params& params, Storage& storage, uint32_t group) noexcept
+      : params_(params), storage_(&storage), group_(group), ring_(storage.rings[group]) {}
+
+  /// Asks for the bias of the tile that starts at these rows of the operands.
+  WARPLOOM_FN void prepare(int left, int right) noexcept {
+    if (params_.bias_along == BiasAlong::none) return;
+    const int first = along_right() ? right : left, extent = params_.bias_along == BiasAlong::n ? params_.n : params_.m;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < bias_values; ++i) {
+      const int at = first + 128 * i + static_cast<int>(place_.thread());
+      bias_[i] = at < extent ? bias(at) : 0.0f;
+    }
+  }
+
+  template <class Accumulator>
+  WARPLOOM_FN void write(const Accumulator& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
+    static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
+                  "warploom: the accumulator is not the writer's tile");
+    if (params_.bias_along != BiasAlong::none) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < bias_values; ++i) {
+        const uint32_t at = 128 * i + place_.thread();
+        if (at < longest) arch::store_shared(&storage_->bias[group_][at], bias_[i]);
+      }
+      sync();
+    }
+    WARPLOOM_ROLLED
+    for (int index = 0; index < patches; ++index) {
+      const At at = patch_at(index, left, right);
+      if (!at.inside(params_)) continue;
+      Patch patch(place_);
+      // One branch per patch instead of as many copies of what follows.
+      if (parts.splits > 1) patch.take(parts, index * Patch::values, params_.alpha);
+      unrolled<patches>([&](int i) WARPLOOM_LAMBDA {
+        if (i == index && parts.splits <= 1) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
+      });
+      finish(patch, at, index, batch);
+    }
+    if (residual()) release_stored();
+  }
+
+  /// Before the role ends: shared memory stays until the stores have read it.
+  WARPLOOM_FN void finish() const noexcept {
+    if (stores()) arch::bulk_wait_group_read<0>();
+  }
+
+  /// The epilogue-load role's side: brings C for the patches of one group's tile.
+  class Loader {
+   public:
+    WARPLOOM_FN Loader(const Params& params, Storage& storage) noexcept
+        : params_(params), rings_{make<0>(storage), make<groups - 1>(storage)} {}
+
+    /// The tile of group `group` that starts at these rows. One lane.
+    WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
+      WARPLOOM_ROLLED
+      for (int index = 0; index < patches; ++index) load_patch(group, index, left, right, batch);
+    }
+    /// One patch, so that groups that share a tile get theirs in turn.
+    WARPLOOM_FN void load_patch(uint32_t group, int index, int left, int right, int batch) noexcept {
+      const At at = patch_at(index, left, right);
+      if (!at.inside(params_)) return;
+      const bool wide = params_.c_type == DType::f32;
+      unrolled<groups>([&](int i) WARPLOOM_LAMBDA {
+        if (static_cast<uint32_t>(i) != group) return;
+        bring(rings_[i], at, 0, batch);
+        if (wide) bring(rings_[i], at, Patch::output_columns / 2, batch);
+      });
+    }
+
+   private:
+    template <int i>
+    static WARPLOOM_FN Ring make(Storage& storage) noexcept {
+      return Ring(storage.rings[i]);
+    }
+    WARPLOOM_FN void bring(Ring& ring, const At& at, int columns_on, int batch) noexcept {
+      auto slot = ring.produce();
+      arch::tma_load<1>(ring.tile(slot.index()).address(), params_.c, arch::shared_address(slot.mbar()),
+                        arch::Coord3{at.column() + columns_on, at.row(), batch});
+    }
+    const Params& params_;
+    Ring rings_[2];
+  };
+
+ private:
+  static constexpr int bias_values = (longest + 127) / 128;
+  static constexpr int first_barrier = 2;
+
+  WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
+  WARPLOOM_FN bool along_right() const noexcept { return (params_.bias_along == BiasAlong::n) != swap; }
+  WARPLOOM_FN bool stores() const noexcept { return place_.thread() == 0; }
+  WARPLOOM_FN void sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
+
+  WARPLOOM_FN float bias(int at) const noexcept {
+    if (params_.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params_.bias) + at);
+    return widen(params_.bias_type, arch::load_global(static_cast<const uint16_t*>(params_.bias) + at));
+  }
+
+  WARPLOOM_FN void finish(Patch& patch, const At& at, int index, int batch) noexcept {
+    const bool wide = params_.d_type == DType::f32;
+    if (residual() && held_ != 0) release_stored();
+    const PatchSlots in = next_slots(wide);
+    if (residual()) patch.add_residual(params_.beta, params_.c_type, in);
+    if (params_.c_path == Path::plain) add_plain(patch, at, batch);
+    if (params_.bias_along != BiasAlong::none)
+      patch.add_bias(storage_->bias[group_] + (along_right() ? index % per_row * patch_columns : index / per_row * 64),
+                     along_right());
+    patch.apply(params_.activation);
+    if (!residual() && stores()) wait_for_slot(wide);
+    sync();
+    patch.stage(params_.d_type, in);
+    arch::fence_proxy_async_shared();
+    sync();
+    store(in, at, batch, wide);
+  }
+
+  /// The slots of the next patch, filled where there is a residual.
+  WARPLOOM_FN PatchSlots next_slots(bool wide) noexcept {
+    char* const first = take_slot();
+    held_ = wide ? 2 : 1;
+    return {first, wide ? take_slot() : first};
+  }
+  WARPLOOM_FN char* take_slot() noexcept {
+    const uint32_t stage = ring_.consumer_stage();
+    if (residual()) ring_.wait_producer();
+    ring_.consumer_step();
+    return ring_.tile(stage).data;
+  }
+  /// Until the store that used these slots last has read them.
+  WARPLOOM_FN void wait_for_slot(bool wide) const noexcept {
+    if (wide)
+      arch::bulk_wait_group_read<slots / 2 - 1>();
+    else
+      arch::bulk_wait_group_read<slots - 1>();
+  }
+  /// Gives the slots of the last patch back, once its store has read them.
+  WARPLOOM_FN void release_stored() noexcept {
+    if (held_ == 0) return;
+    if (stores()) {
+      arch::bulk_wait_group_read<0>();
+      const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
+      if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
+      ring_.pipeline.template signal_free<Storing>(last);
+    }
+    held_ = 0;
+  }
+
+  WARPLOOM_FN void add_plain(Patch& patch, const At& at, int batch) const noexcept {
+    const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
+    const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
+    patch.add_plain(params_.beta, params_.c_type, c, params_.c_stride, params_.m - at.row(), params_.n - at.column());
+  }
+
+  WARPLOOM_FN void store(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
+    const auto size = static_cast<int64_t>(size_of(params_.d_type));
+    // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
+    const bool ragged = params_.d_path == Path::plain ||
+                        (params_.n * size % 16 != 0 && at.column() + Patch::output_columns > params_.n);
+    if (ragged) {
+      const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
+      Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
+                      params_.m - at.row(), params_.n - at.column(), place_.thread());
+      if (residual()) sync();  // the slot is given back by one thread: every other has copied its share
+    }
+    if (stores()) {
+      if (!ragged) {
+        arch::tma_store(params_.d, arch::shared_address(in.first), arch::Coord3{at.column(), at.row(), batch});
+        if (wide)
+          arch::tma_store(params_.d, arch::shared_address(in.second),
+                          arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
+      }
+      arch::bulk_commit_group();  // also an empty one: groups count slots
+    }
+  }
+
+  const Params& params_;
+  Storage* storage_;
+  uint32_t group_;
+  Ring ring_;
+  GroupPlace place_;
+  int held_ = 0;  ///< slots of the last patch, with a residual not yet given back
+  float bias_[bias_values];
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

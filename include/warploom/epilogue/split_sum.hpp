@@ -1,0 +1,89 @@
+// Split K: several CTAs each have a share of a tile's K blocks. Each writes its partial sums to a workspace; the last
+// to arrive goes on with the epilogue, which adds them up in the order of the splits, whoever was last. Nobody waits.
+//
+//   const PartialSums parts = Split::meet(sum, params, number, tile.split, share, barrier, thread, &storage.last);
+//   if (parts.data == nullptr) return;                                // every thread of the group: others will go on
+//   parts.take(block, i, values);                                     // four registers of the whole sum
+#pragma once
+
+#include "warploom/arch/atomic.hpp"
+#include "warploom/arch/global.hpp"
+#include "warploom/arch/math.hpp"
+#include "warploom/arch/named_barrier.hpp"
+#include "warploom/pipeline/tile.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// The partial sums of one group's part of a tile, as one thread finds them.
+struct PartialSums {
+  const float* data = nullptr;
+  int64_t stride = 0;  ///< from split to split
+  int splits = 0;
+
+  /// v[0 .. count - 1] = alpha * the sum of registers first .. first + count - 1.
+  template <int count>
+  WARPLOOM_FN void take(float (&v)[count], int first, float alpha) const noexcept {
+    add<count, true>(v, first, 0);
+    WARPLOOM_ROLLED
+    for (int s = 1; s < splits; ++s) add<count, false>(v, first, s);
+    WARPLOOM_UNROLL
+    for (int i = 0; i < count; ++i) v[i] = arch::multiply(alpha, v[i]);
+  }
+
+ private:
+  template <int count, bool fresh>
+  WARPLOOM_FN void add(float (&v)[count], int first, int split) const noexcept {
+    const float* const from = data + split * stride + int64_t{128} * first;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < count; i += 4) {
+      const Unit part = arch::load_global(reinterpret_cast<const Unit*>(from + 128 * i));
+      WARPLOOM_UNROLL
+      for (int j = 0; j < 4; ++j)
+        v[i + j] = fresh ? arch::as_float(part.words[j]) : arch::add(v[i + j], arch::as_float(part.words[j]));
+    }
+  }
+};
+
+/// `groups` that have a part of a tile each; `tile_floats`: of the whole tile.
+template <class Accumulator, int groups, int64_t tile_floats>
+class SplitSum {
+ public:
+  /// Hands in this split's part of the tile with this number. The last to do so gets all of them.
+  template <class Params>
+  static WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Params& params, int64_t number, int split,
+                                      uint32_t share, uint32_t barrier, uint32_t thread, uint32_t* last) noexcept {
+    float* const parts = params.partials + number * params.splits * tile_floats + share * own_floats + 4 * thread;
+    uint32_t* const counter = params.counters + number * groups + share;
+    each([&](int block, int i) WARPLOOM_LAMBDA {
+      Unit part;
+      WARPLOOM_UNROLL
+      for (int j = 0; j < 4; ++j) part.words[j] = arch::as_bits(sum.value(block, i + j));
+      arch::store_global(reinterpret_cast<Unit*>(parts + split * tile_floats + offset(block, i)), part);
+    });
+    arch::fence_gpu();
+    arch::bar_sync(barrier, 128);
+    if (thread == 0) arch::store_shared(last, arch::fetch_add_global(counter, 1));
+    arch::bar_sync(barrier, 128);
+    if (arch::load_shared(last) + 1 != static_cast<uint32_t>(params.splits)) return {};
+    arch::fence_gpu();
+    if (thread == 0) arch::store_global(counter, 0u);  // as the next launch expects it
+    return {parts, tile_floats, params.splits};
+  }
+
+ private:
+  static constexpr int64_t own_floats = int64_t{Accumulator::rows} * Accumulator::columns;
+  static WARPLOOM_CONST_FN int64_t offset(int block, int i) {
+    return (int64_t{block} * Accumulator::values_per_block + i) * 128;
+  }
+  /// Four registers at a time.
+  template <class F>
+  static WARPLOOM_FN void each(F&& f) noexcept {
+    WARPLOOM_UNROLL
+    for (int block = 0; block < Accumulator::blocks; ++block) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < Accumulator::values_per_block; i += 4) f(block, i);
+    }
+  }
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

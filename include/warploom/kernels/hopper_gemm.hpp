@@ -1,0 +1,238 @@
+// GEMM for sm_90: D = act(alpha * A * B^T + beta * C + bias), dense or with fp32 scales per 128-wide K block.
+//
+// Cooperative: two math warpgroups share every tile. Ping-pong: they take tiles in turn, and one multiplies while the
+// other runs its epilogue. CTAs of a cluster share their operands by multicast; with few tiles several CTAs share the K
+// blocks of one; with few rows of A the operands change sides.
+#pragma once
+
+#include "warploom/epilogue/patch_writer.hpp"
+#include "warploom/epilogue/split_sum.hpp"
+#include "warploom/kernels/gemm_params.hpp"
+#include "warploom/pipeline/gemm_payload.hpp"
+#include "warploom/pipeline/load_order.hpp"
+#include "warploom/schedule/split_tiles.hpp"
+#include "warploom/warp/hopper_skeleton.hpp"
+#include "warploom/warp/promoted.hpp"
+#include "warploom/warp/turns.hpp"
+
+namespace warploom {
+
+enum class HopperSchedule : uint8_t { one_group, cooperative, ping_pong };
+
+/// The widest patch, at most 64 columns in steps of 8, that divides a tile evenly.
+WARPLOOM_CONST_FN int patch_columns_of(int tile) {
+  int columns = 64;
+  while (tile % columns != 0) columns -= 8;
+  return columns;
+}
+
+}  // namespace warploom
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+template <class A, class B, Major a_major, Major b_major, Scaling scaling, int tile_left_, int tile_right_,
+          HopperSchedule schedule, int cluster_left, int cluster_right, bool swap>
+struct HopperGemm {
+  static constexpr char name[] = "hopper-gemm";
+  using Params = GemmParams;
+  using Cluster = ClusterShape<1, cluster_left, cluster_right>;
+  using Left = std::conditional_t<swap, B, A>;
+  using Right = std::conditional_t<swap, A, B>;
+  static constexpr int tile_left = tile_left_, tile_right = tile_right_;
+  static constexpr bool ping_pong = schedule == HopperSchedule::ping_pong;
+  static constexpr bool waits_for_earlier_grids = true;
+  using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
+  static constexpr int threads = Roles::threads;
+  static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
+  using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
+
+  // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
+  static constexpr bool scaled = scaling != Scaling::none;
+  static constexpr bool rows_of_b = scaling == Scaling::a_rows_b_rows;
+  static constexpr bool left_scaled = scaled && (!swap || rows_of_b), right_scaled = scaled && (swap || rows_of_b);
+  static constexpr int scale_block = 128;
+  static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
+  static_assert(!scaled || rows_of_b ||
+                    (swap ? scale_block % tile_left == 0 || tile_left % scale_block == 0
+                          : tile_right <= scale_block + (tile_right & -tile_right)),
+                "warploom: a tile meets at most two blocks of scales");
+
+  using Payload = GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major,
+                              swap ? a_major : b_major, left_scaled, right_scaled>;
+  // Scales are read with ordinary loads.
+  using Freed = std::conditional_t<scaled, freed_by<lane_per_warp<Reader, to_operand_sources>>,
+                                   freed_by<wgmma_warps<Reader, to_operand_sources>>>;
+  template <int stages>
+  using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<typename Roles::Load>>, Freed>;
+  using Accumulator =
+      std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
+                         WarpgroupAccumulator<group_rows, tile_right>>;
+  static constexpr int patch_columns = patch_columns_of(tile_right);
+  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, 2, swap, Roles>;
+  using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
+  using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
+
+  template <int stages>
+  struct StorageOf {
+    typename InputOf<stages>::Storage input;
+    typename Writer::Storage writer;
+    typename Order::Storage order;
+    typename Turns<Roles::groups>::Storage turns;
+    uint32_t last[Roles::groups];
+  };
+  /// As many slots as shared memory holds, up to 12.
+  static constexpr int stages = [] {
+    constexpr size_t slot = sizeof(StorageOf<3>) - sizeof(StorageOf<2>);
+    constexpr int most = static_cast<int>((arch::shared_capacity - sizeof(StorageOf<2>)) / slot) + 2;
+    return most < 12 ? most : 12;
+  }();
+  using Input = InputOf<stages>;
+  using Storage = StorageOf<stages>;
+
+  static constexpr GemmShape shape{tile_left,
+                                   tile_right,
+                                   Payload::tile_k,
+                                   Payload::a_slice_rows,
+                                   Payload::b_slice_rows,
+                                   patch_columns,
+                                   Roles::groups,
+                                   cluster_left,
+                                   cluster_right,
+                                   stages,
+                                   threads,
+                                   sizeof(Storage),
+                                   tile_left* tile_right,
+                                   ping_pong,
+                                   swap};
+
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
+    Input::init_barriers(storage.input);
+    Writer::init_barriers(storage.writer);
+    Order::init_barriers(storage.order);
+    if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
+  }
+
+  // ---- the roles
+
+  WARPLOOM_FN void load(Tile tile) noexcept {  // one lane
+    if (residual()) {
+      auto first = order.first_loads(stages);  // C waits for them
+      for (auto slot : input.produce(tile.k_blocks())) {
+        bring(slot, tile);
+        first.issued();
+      }
+    } else {
+      for (auto slot : input.produce(tile.k_blocks())) bring(slot, tile);  // a free slot, armed
+    }
+  }
+
+  WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // one lane
+    if (!residual()) return;
+    order.wait();
+    if constexpr (ping_pong) {
+      loader.load(turn, left_of(tile), right_of(tile), tile.batch);
+      turn = turn + 1 == Roles::groups ? 0 : turn + 1;
+    } else {
+      WARPLOOM_ROLLED
+      for (int patch = 0; patch < Writer::patches; ++patch) {
+        WARPLOOM_UNROLL
+        for (int group = 0; group < Roles::groups; ++group)
+          loader.load_patch(group, patch, left_of(tile) + group * group_rows, right_of(tile), tile.batch);
+      }
+    }
+  }
+
+  WARPLOOM_FN void math(Tile tile) noexcept {  // a warpgroup
+    const int left = left_of(tile) + rows_before, right = right_of(tile);
+    writer.prepare(left, right);
+    Accumulator sum;
+    if constexpr (ping_pong) {
+      auto its_turn = turns.take();  // the other group has waited for all its slots; leaving lets it begin
+      multiply(sum, tile);
+    } else {
+      multiply(sum, tile);
+    }
+    PartialSums parts;
+    if (params.splits > 1) {
+      parts = meet(sum, tile);
+      if (parts.data == nullptr) return;  // another CTA finishes the tile
+    }
+    writer.write(sum, parts, left, right, tile.batch);
+  }
+  WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
+    input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
+  }
+
+  // ---- their parts
+
+  template <class Slot>
+  WARPLOOM_FN void bring(Slot& slot, const Tile& tile) noexcept {
+    const Source l{&params.left, left_of(tile), tile.batch}, r{&params.right, right_of(tile), tile.batch};
+    if constexpr (scaled)
+      slot.load(l, r, Source{&params.left_scales, l.row, 0}, Source{&params.right_scales, r.row, 0});
+    else
+      slot.load(l, r);
+  }
+
+  WARPLOOM_FN void multiply(Accumulator& sum, const Tile& tile) noexcept {
+    if constexpr (scaled) {
+      const int column = swap ? left_of(tile) + rows_before : right_of(tile);  // of D
+      sum.template multiply<Reader>(input, tile.k_blocks(), rows_before, block_scales(column, tile.k_blocks()),
+                                    block_scales(column + (straddles ? scale_block : 0), tile.k_blocks()),
+                                    scale_block - column % scale_block);
+    } else {
+      for (auto in : sum.template over<Reader>(input, tile.k_blocks()))  // a filled slot; the one before is freed
+        sum.mma(in.a().template part<group_rows>(rows_before), in.b());
+    }
+  }
+  /// The scales of B for the block of 128 columns of D that holds this one. Beyond the last column any will do.
+  WARPLOOM_FN BlockScales block_scales(int column, KBlocks k_blocks) const noexcept {
+    if constexpr (rows_of_b) return BlockScales(nullptr, KBlocks(0));
+    const int last = (params.n - 1) / scale_block, block = column / scale_block;
+    return BlockScales(params.block_scales + static_cast<int64_t>(block < last ? block : last) * params.k_blocks,
+                       k_blocks);
+  }
+
+  WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Tile& tile) noexcept {
+    const uint32_t share = ping_pong ? 0 : group;
+    return Split::meet(sum, params, schedule_.number_of(tile), tile.split, share, 2 + group, arch::thread_index() % 128,
+                       &storage_->last[group]);
+  }
+
+  WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }
+  WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }
+  WARPLOOM_FN int right_of(const Tile& tile) const noexcept { return tile.n * tile_right; }
+
+  // ---- what they work on
+
+  static WARPLOOM_FN void run(const Params& params) noexcept { HopperSkeleton<HopperGemm>::run(params); }
+
+  WARPLOOM_FN HopperGemm(const Params& p, Storage& storage, uint32_t group_index) noexcept
+      : params(p),
+        group(group_index),
+        rows_before(ping_pong ? 0 : static_cast<int>(group_index) * group_rows),
+        schedule_({ceil_div(swap ? p.n : p.m, tile_left), ceil_div(swap ? p.m : p.n, tile_right), p.k_blocks, p.splits,
+                   p.batch, p.raster}),
+        input(storage.input),
+        order(storage.order),
+        turns(storage.turns, group_index),
+        writer(p, storage.writer, group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
+        loader(p, storage.writer),
+        storage_(&storage) {}
+
+  WARPLOOM_FN const SplitTiles<Cluster>& tiles() const noexcept { return schedule_; }
+
+  const Params& params;
+  uint32_t group;   ///< this warpgroup
+  int rows_before;  ///< of a tile, that belong to the groups before this one
+  SplitTiles<Cluster> schedule_;
+  Input input;
+  Order order;
+  Turns<Roles::groups> turns;
+  Writer writer;
+  typename Writer::Loader loader;
+  Storage* storage_;
+  uint32_t turn = 0;  ///< epilogue-load: whose tile is next
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

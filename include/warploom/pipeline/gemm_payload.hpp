@@ -1,0 +1,107 @@
+// The input slot of the Hopper GEMMs: a left and a right operand tile of one matrix of a batch, K-major or (16-bit
+// elements) MN-major, and where the operands are scaled, one fp32 scale per row of either.
+//
+//   using Payload = GemmPayload<bf16, bf16, 128, 256, ClusterShape<1, 2, 1>, Major::k, Major::mn>;
+//   for (auto slot : input.produce(k_blocks)) slot.load(Source{&a, m * 128, batch}, Source{&b, n * 256, batch});
+#pragma once
+
+#include <type_traits>
+
+#include "warploom/arch/tma.hpp"
+#include "warploom/pipeline/payload.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// The tiles of a matrix that start at this row.
+struct Source {
+  const TensorMap* map;
+  int row;
+  int batch;
+};
+
+template <class ElementA, class ElementB, int tile_m_, int tile_n_, class Cluster_, Major a_major = Major::k,
+          Major b_major = Major::k, bool a_scaled = false, bool b_scaled = false>
+struct GemmPayload {
+  using Cluster = Cluster_;
+  static constexpr int tile_m = tile_m_;
+  static constexpr int tile_n = tile_n_;
+  static constexpr int tile_k = 128 / sizeof(ElementA);
+  static_assert(Cluster::cta_group == 1, "warploom: Hopper has no CTA pairs");
+  static_assert(sizeof(ElementA) == sizeof(ElementB), "warploom: A and B tiles must have the same K extent");
+
+  template <class T, int rows, Major major>
+  using OperandTile =
+      std::conditional_t<major == Major::k, SmemTile<T, rows, tile_k, Swizzle::b128>, MnTile<T, rows, tile_k>>;
+  using A = OperandTile<ElementA, tile_m, a_major>;
+  using B = OperandTile<ElementB, tile_n, b_major>;
+  /// CTAs that share a tile load a slice of it each, for all of them.
+  static constexpr int a_slice_rows = tile_m / Cluster::a_sharers;
+  static constexpr int b_slice_rows = tile_n / Cluster::b_sharers;
+  static_assert(tile_m % Cluster::a_sharers == 0 && a_slice_rows % (a_major == Major::k ? 8 : 64) == 0 &&
+                    tile_n % Cluster::b_sharers == 0 && b_slice_rows % (b_major == Major::k ? 8 : 64) == 0,
+                "warploom: the CTAs of a cluster must be able to share tiles in slices of 8 rows, MN-major of 64");
+
+  using AScales = SmemTile<float, 1, tile_m, Swizzle::none>;
+  using BScales = SmemTile<float, 1, tile_n, Swizzle::none>;
+  static constexpr uint32_t scale_bytes = (a_scaled ? AScales::bytes : 0) + (b_scaled ? BScales::bytes : 0);
+  static constexpr uint32_t operand_bytes = A::bytes + B::bytes + scale_bytes;
+  static constexpr uint32_t local_bytes = 0;
+  static constexpr int max_k_group = scale_bytes != 0 ? 1 : 16;
+
+  struct Slot {
+    typename A::Storage a;
+    typename B::Storage b;
+    // Nothing where there are no scales.
+    alignas(128) float scales[scale_bytes / 4 + (scale_bytes == 0)];
+    WARPLOOM_FN float* a_scales() noexcept { return scales; }
+    WARPLOOM_FN float* b_scales() noexcept { return scales + (a_scaled ? tile_m : 0); }
+  };
+
+  /// K block k of the rows named: this CTA's slices of A and B, to everyone who shares them.
+  template <class... Scales>
+  static WARPLOOM_FN void load(Slot& slot, int k, const SlotBarriers& full, const Source& a, const Source& b,
+                               const Scales&... scales) noexcept {
+    const uint32_t rank = arch::cluster_rank();
+    copy<A, a_slice_rows, Cluster::a_sharers>(A(slot.a), static_cast<int>(Cluster::rank_n(rank)) * a_slice_rows, a, k,
+                                              full.operands, Cluster::a_mask(rank));
+    copy<B, b_slice_rows, Cluster::b_sharers>(B(slot.b), static_cast<int>(Cluster::rank_m(rank)) * b_slice_rows, b, k,
+                                              full.operands, Cluster::b_mask(rank));
+    load_scales(slot, k, full, scales...);
+  }
+
+ private:
+  static WARPLOOM_FN void load_scales(Slot&, int, const SlotBarriers&) noexcept {
+    static_assert(scale_bytes == 0, "warploom: this payload brings scales; name their sources");
+  }
+  static WARPLOOM_FN void load_scales(Slot& slot, int k, const SlotBarriers& full, const Source& a,
+                                      const Source& b) noexcept {
+    if constexpr (a_scaled)
+      arch::tma_load<1>(arch::shared_address(slot.a_scales()), *a.map, full.operands, arch::Coord3{a.row, k, 0});
+    if constexpr (b_scaled)
+      arch::tma_load<1>(arch::shared_address(slot.b_scales()), *b.map, full.operands, arch::Coord3{b.row, k, 0});
+  }
+
+  template <class Tile, int rows, int sharers>
+  static WARPLOOM_FN void copy(const Tile& tile, int first, const Source& from, int k, arch::SharedAddress barrier,
+                               uint16_t mask) noexcept {
+    if constexpr (Tile::major == Major::k) {
+      issue<sharers>(tile.address() + first * Tile::row_bytes, *from.map, barrier,
+                     {k * tile_k, from.row + first, from.batch}, mask);
+    } else {
+      WARPLOOM_UNROLL
+      for (int row = 0; row < rows; row += Tile::chunk_rows)
+        issue<sharers>(tile.address() + (first + row) / Tile::chunk_rows * Tile::chunk_bytes, *from.map, barrier,
+                       {from.row + first + row, k * tile_k, from.batch}, mask);
+    }
+  }
+  template <int sharers>
+  static WARPLOOM_FN void issue(arch::SharedAddress to, const TensorMap& map, arch::SharedAddress barrier,
+                                arch::Coord3 at, uint16_t mask) noexcept {
+    if constexpr (sharers == 1)
+      arch::tma_load<1>(to, map, barrier, at);
+    else
+      arch::tma_load_multicast<1>(to, map, barrier, at, mask);
+  }
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE

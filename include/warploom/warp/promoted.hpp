@@ -1,0 +1,144 @@
+// Accumulators of scaled FP8 operands on Hopper: the tensor core multiplies one K block of 128 at a time, and its
+// result is scaled and added to a sum in ordinary fp32 registers. While one warpgroup adds, the other's product runs.
+//
+//   PromotedAccumulator<64, 128, ScaleBy::value, ScaleBy::...> sum;
+//   sum.multiply<Math>(input, k_blocks, blocks);        // every thread of a math warpgroup
+//   use(sum.value(0, i));                               // registers as in warp/wgmma.hpp
+#pragma once
+
+#include "warploom/arch/global.hpp"
+#include "warploom/arch/math.hpp"
+#include "warploom/warp/wgmma.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE {
+
+/// The scales of 128 x 128 blocks along K, one row of blocks: each lane of a warp fetches every 32nd of them ahead of
+/// time, and the warp passes them round.
+class BlockScales {
+ public:
+  WARPLOOM_FN BlockScales(const float* row, KBlocks k_blocks) noexcept
+      : row_(row), k_(0), end_(k_blocks.begin + k_blocks.count), lane_(static_cast<int>(arch::lane_index())) {
+    ahead_ = fetch(k_blocks.begin);
+    begin_ = k_blocks.begin;
+  }
+  /// The scale of the next K block. All lanes.
+  WARPLOOM_FN float next() noexcept {
+    if (k_ % 32 == 0) {
+      now_ = ahead_;
+      ahead_ = fetch(begin_ + k_ + 32);
+    }
+    return arch::as_float(arch::shuffle(arch::as_bits(now_), static_cast<uint32_t>(k_++ % 32)));
+  }
+
+ private:
+  WARPLOOM_FN float fetch(int k) const noexcept {
+    return k + lane_ < end_ ? arch::load_global(row_ + k + lane_) : 0.0f;
+  }
+  const float* row_;
+  int begin_ = 0, k_, end_, lane_;
+  float now_ = 0.0f, ahead_;
+};
+
+/// rows x columns over a warpgroup. The payload's slots bring one scale per left row, per right row or both; where they
+/// do not, `blocks` has the scale of the 128 x 128 block, and of the next one where the tile's columns straddle two.
+template <int rows_, int columns_, bool left_scaled, bool right_scaled, bool straddles>
+class PromotedAccumulator {
+ public:
+  static constexpr int rows = rows_;
+  static constexpr int columns = columns_;
+  static constexpr int blocks = rows / arch::wgmma_m;
+  static constexpr int values_per_block = columns / 2;
+  static_assert(left_scaled || right_scaled, "warploom: scales come per row of one operand at least");
+
+  /// Sums the products of `k_blocks` slots. `rows_before`: of the slot's left tile, that belong to other groups;
+  /// `boundary`: the first column of the second block of a straddling tile.
+  template <class Role, class Input>
+  WARPLOOM_FN void multiply(Input& input, int k_blocks, int rows_before, BlockScales first, BlockScales second,
+                            int boundary) noexcept {
+    WARPLOOM_UNROLL
+    for (int block = 0; block < blocks; ++block) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values_per_block; ++i) sum_[block][i] = 0.0f;
+    }
+    const uint32_t lane = arch::lane_index();
+    const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
+    WARPLOOM_ROLLED
+    for (int k = 0; k < k_blocks; ++k) {
+      const uint32_t stage = input.pipeline.consumer_stage();
+      input.pipeline.wait_producer();
+      auto& slot = input.slot(stage);
+      float one = 1.0f, other = 1.0f;
+      if constexpr (!(left_scaled && right_scaled)) {
+        one = first.next();
+        if constexpr (straddles) other = second.next();
+      }
+      float of_rows[blocks][2];
+      if constexpr (left_scaled) {
+        WARPLOOM_UNROLL
+        for (int block = 0; block < blocks; ++block) {
+          of_rows[block][0] = arch::load_shared(slot.a_scales() + row + 64 * block);
+          of_rows[block][1] = arch::load_shared(slot.a_scales() + row + 64 * block + 8);
+        }
+      }
+      Columns of_columns;
+      if constexpr (right_scaled) {
+        WARPLOOM_UNROLL
+        for (int i = 0; i < columns / 8; ++i)
+          of_columns.pair[i] =
+              arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (lane % 4)));
+      }
+      const auto a = input.a(stage).template part<rows>(rows_before);
+      const auto b = input.b(stage);
+      WARPLOOM_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        part_.start();
+        part_.fence();
+        part_.mma(a.template part<64>(64 * block), b);
+        part_.commit();
+        part_.wait();
+        if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
+        promote(block, of_rows, of_columns, one, other, boundary);
+      }
+      input.pipeline.consumer_step();
+    }
+  }
+
+  WARPLOOM_FN float value(int block, int i) const noexcept { return sum_[block][i]; }
+
+ private:
+  struct alignas(8) Pair {
+    float first, second;
+  };
+  struct Columns {
+    Pair pair[right_scaled ? columns / 8 : 1];
+  };
+
+  WARPLOOM_FN void promote(int block, const float (&of_rows)[blocks][2], const Columns& of_columns, float one,
+                           float other, int boundary) noexcept {
+    float scale[2][2];  // by half of the 16 rows, by block of columns
+    if constexpr (left_scaled && !right_scaled) {
+      WARPLOOM_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        scale[half][0] = arch::multiply(of_rows[block][half], one);
+        scale[half][1] = straddles ? arch::multiply(of_rows[block][half], other) : scale[half][0];
+      }
+    }
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values_per_block; ++i) {
+      const int half = i / 2 % 2;
+      float s;
+      if constexpr (!right_scaled) {
+        s = straddles && 8 * (i / 4) >= boundary ? scale[half][1] : scale[half][0];
+      } else {
+        const float column = i % 2 == 0 ? of_columns.pair[i / 4].first : of_columns.pair[i / 4].second;
+        s = arch::multiply(left_scaled ? of_rows[block][half] : one, column);
+      }
+      sum_[block][i] = arch::fma(part_.value(0, i), s, sum_[block][i]);
+    }
+  }
+
+  WarpgroupAccumulator<arch::wgmma_m, columns> part_;
+  float sum_[blocks][values_per_block];
+};
+
+}  // namespace warploom::inline WARPLOOM_MACHINE
