@@ -208,6 +208,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   params.bias_along = p.bias.along;
   params.activation = p.activation;
   params.c_path = c_path(p, shape);
+  // Which CTA finishes a split tile is known too late for a role that loads ahead.
+  if (plan.splits > 1 && params.c_path == Path::tma) params.c_path = Path::plain;
   params.d_path = d_path(p, shape);
   params.raster = plan.raster;
   if (plan.splits > 1) {

@@ -245,7 +245,7 @@ class PatchWriter {
   Ring ring_;
   GroupPlace place_;
   int held_ = 0;  ///< slots of the last patch, with a residual not yet given back
-  float bias_[bias_values];
+  float bias_[bias_values] = {};
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

@@ -39,7 +39,7 @@ struct GemmParams {
   DType bias_type = DType::f32;   ///< f32, bf16 or f16
   BiasAlong bias_along = BiasAlong::none;
   Activation activation = Activation::none;
-  Path c_path = Path::none;
+  Path c_path = Path::none;  ///< not tma where splits > 1
   Path d_path = Path::tma;
   Raster raster = {};
 };

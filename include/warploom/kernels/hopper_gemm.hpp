@@ -136,8 +136,8 @@ struct HopperGemm {
       WARPLOOM_ROLLED
       for (int patch = 0; patch < Writer::patches; ++patch) {
         WARPLOOM_UNROLL
-        for (int group = 0; group < Roles::groups; ++group)
-          loader.load_patch(group, patch, left_of(tile) + group * group_rows, right_of(tile), tile.batch);
+        for (int i = 0; i < Roles::groups; ++i)
+          loader.load_patch(i, patch, left_of(tile) + i * group_rows, right_of(tile), tile.batch);
       }
     }
   }
