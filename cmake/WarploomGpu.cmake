@@ -1,5 +1,8 @@
-# The GPU half of the kernels: static library `warploom_gpu`.
+# The GPU half: static libraries `warploom_gpu` (kernels and launches) and `warploom_plan` (what launches need of the
+# host side, without the loom), shared library `warploom_gpu_c` (the same for other languages), and the program
+# bin/warploom-bench.
 #
+#   hopper_gemm.def              one file per part, written into the build folder, for sm_90a
 #   src/kernels/gpu/*_sm90.cu    compiled for sm_90a
 #   src/kernels/gpu/*_sm100.cu   compiled for sm_100a
 #   src/kernels/gpu/*.cu         all others: for both
@@ -34,11 +37,43 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O3")
 endif()
 
-add_library(warploom_gpu STATIC ${gpu_sources})
+find_package(CUDAToolkit REQUIRED)
+
+# ---- what plans and parameter blocks need: no loom, no fibers, no libdw
+
+file(GLOB gemm_plan_sources CONFIGURE_DEPENDS src/plan/*.cpp)
+add_library(warploom_plan STATIC ${gemm_plan_sources})
+warploom_kernel_sources(warploom_plan src/kernels/gemm_configs.cpp src/kernels/gemm_params.cpp)
+target_include_directories(warploom_plan PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" PRIVATE src)
+target_compile_features(warploom_plan PUBLIC cxx_std_20)
+target_link_libraries(warploom_plan PRIVATE "$<BUILD_INTERFACE:warploom_options>" fmt::fmt-header-only)
+set_target_properties(warploom_plan PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# ---- one .cu per part of hopper_gemm.def, and the list of them
+
+set(hopper_gemm_def "${PROJECT_SOURCE_DIR}/include/warploom/kernels/hopper_gemm.def")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${hopper_gemm_def}")
+file(STRINGS "${hopper_gemm_def}" part_lines REGEX "WARPLOOM_PART == [0-9]+")
+set(part_list "")
+foreach(line IN LISTS part_lines)
+  string(REGEX REPLACE ".*WARPLOOM_PART == ([0-9]+).*" "\\1" part "${line}")
+  set(file "${PROJECT_BINARY_DIR}/generated/kernels/hopper_gemm_${part}_sm90.cu")
+  file(CONFIGURE OUTPUT "${file}"
+    CONTENT "#define WARPLOOM_PART ${part}\n#include \"kernels/gpu/hopper_gemm_part.cuh\"\n")
+  list(APPEND gpu_sources "${file}")
+  string(APPEND part_list "WARPLOOM_PART_ROWS(hopper_gemm_part_${part})\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/gpu/hopper_gemm_parts.inc" CONTENT "${part_list}")
+
+file(GLOB gpu_host_sources CONFIGURE_DEPENDS src/gpu/gemm*.cpp)
+add_library(warploom_gpu STATIC ${gpu_sources} ${gpu_host_sources})
 add_library(warploom::gpu ALIAS warploom_gpu)
 target_include_directories(warploom_gpu
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
-  PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+  PRIVATE src "${PROJECT_BINARY_DIR}/generated" "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+target_link_libraries(warploom_gpu
+  PUBLIC warploom_plan
+  PRIVATE "$<BUILD_INTERFACE:warploom_options>" CUDA::cudart_static)
 set(gpu_options
   "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;--fmad=false;--expt-relaxed-constexpr;-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
 set_target_properties(warploom_gpu PROPERTIES
@@ -72,3 +107,34 @@ foreach(source IN LISTS gpu_example_sources)
     set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS ${sm90})
   endif()
 endforeach()
+
+# ---- for other languages: C functions in a library that needs nothing but the driver
+
+# They are carried to machines that have neither our compiler nor our debugger.
+set(self_contained -static-libstdc++ -static-libgcc -Wl,--gc-sections,--strip-debug)
+add_library(warploom_gpu_c SHARED src/gpu/c_api.cpp)
+target_include_directories(warploom_gpu_c PRIVATE src)
+target_link_libraries(warploom_gpu_c PRIVATE warploom_options warploom_gpu)
+target_link_options(warploom_gpu_c PRIVATE ${self_contained} -Wl,--exclude-libs,ALL)
+set_target_properties(warploom_gpu_c PROPERTIES
+  CXX_VISIBILITY_PRESET hidden
+  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# ---- bin/warploom-bench; cuBLASLt and NVML are opened at run time
+
+find_package(CLI11 CONFIG REQUIRED)
+add_executable(warploom_bench
+  src/bench/contenders.cpp src/bench/cublaslt.cpp src/bench/device.cpp src/bench/gpu_tests.cpp src/bench/main.cpp
+  src/bench/nvml.cpp src/bench/operands.cpp src/bench/protocols.cpp src/bench/device_kernels.cu
+  ${bench_report_sources})
+set_target_properties(warploom_bench PROPERTIES
+  OUTPUT_NAME warploom-bench
+  RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
+  LINKER_LANGUAGE CXX
+  CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+target_include_directories(warploom_bench PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+target_compile_options(warploom_bench PRIVATE ${gpu_options})
+set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS ${sm90})
+target_link_libraries(warploom_bench PRIVATE
+  warploom_options warploom_gpu CUDA::cudart_static CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+target_link_options(warploom_bench PRIVATE ${self_contained})

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs one nvcc compilation, keeps what ptxas says about registers next to the object (<object>.ptxas.txt), and fails
-# where ptxas only remarks that a kernel lost what makes it fast: spilled registers, serialised wgmma.
+# Runs one nvcc compilation, says how long it took, keeps what ptxas says about registers next to the object
+# (<object>.ptxas.txt), and fails where ptxas only remarks that a kernel lost what makes it fast: spilled registers,
+# serialised wgmma.
 set -uo pipefail
 
 object=""
@@ -12,6 +13,7 @@ done
 [[ $object == *.o ]] || exec "$@"
 
 log=$object.ptxas.txt
+began=$(date +%s.%N)
 "$@" >"$log" 2>&1
 status=$?
 if ((status != 0)); then
@@ -24,4 +26,6 @@ if grep -E -e '[1-9][0-9]* bytes spill' -e 'Potential Performance Loss' "$log" >
   rm -f "$object"
   exit 1
 fi
+name=${object##*/}
+LC_ALL=C printf '%6.1f s  %s\n' "$(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')" "${name%.o}"
 exit 0

@@ -1,9 +1,6 @@
-// The Hopper GEMMs there are, and running one on the loom.
-#include <fmt/format.h>
-
+// Running a Hopper GEMM on the loom.
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include "kernels/gemm_entry.hpp"
 #include "kernels/gemm_params.hpp"
@@ -17,19 +14,6 @@ namespace warploom {
 #undef WARPLOOM_HOPPER_GEMM
 
 namespace {
-
-#define WARPLOOM_HOPPER_GEMM(key, A, B, a_major, b_major, scaling, ...) \
-  {key,                                                                 \
-   dtype_of<A>,                                                         \
-   dtype_of<B>,                                                         \
-   Major::a_major,                                                      \
-   Major::b_major,                                                      \
-   Scaling::scaling,                                                    \
-   WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
-constexpr GemmConfig configs[] = {
-#include "warploom/kernels/hopper_gemm.def"
-};
-#undef WARPLOOM_HOPPER_GEMM
 
 #define WARPLOOM_HOPPER_GEMM(key, ...) &gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>,
 constexpr loom::Entry entries[] = {
@@ -63,17 +47,6 @@ class Workspace {
 
 }  // namespace
 
-std::span<const GemmConfig> gemm_configs() { return configs; }
-
-Result<const GemmConfig*> find_gemm_config(std::string_view key) {
-  const auto* found =
-      std::find_if(std::begin(configs), std::end(configs), [&](const GemmConfig& config) { return config.key == key; });
-  if (found != std::end(configs)) return found;
-  std::string keys;
-  for (const GemmConfig& config : configs) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", config.key);
-  return Error{fmt::format("there is no configuration '{}'; gemm has {}", key, keys)};
-}
-
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
   size_t counter_bytes = 0;
   if (plan.config != nullptr && plan.splits > 1 && plan.workspace_bytes != 0)
@@ -92,7 +65,7 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
   const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
   if (!row) return Error{row.error()};
   const std::vector<loom::TensorRef> tensors = gemm_tensors(problem, plan, workspace.data());
-  loom::Outcome outcome = loom::launch(config, entries[*row - configs], &launch->params, tensors, options);
+  loom::Outcome outcome = loom::launch(config, entries[*row - gemm_configs().data()], &launch->params, tensors, options);
   if (outcome.ok() && !workspace.counters_zero())
     outcome.report.findings.push_back(
         {.code = "WORKSPACE",

@@ -1,0 +1,201 @@
+#include "bench/cases.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace warploom::bench {
+namespace {
+
+struct Layer {
+  const char* model;
+  int n, k;
+};
+
+constexpr Sizes gemms[] = {
+    {4096, 2112, 7168}, {4096, 24576, 1536}, {4096, 32768, 512}, {4096, 7168, 16384},
+    {4096, 4096, 7168}, {4096, 7168, 2048},  {4096, 4096, 4096}, {8192, 8192, 8192},
+    {2048, 2048, 2048}, {16384, 4096, 4096}, {128, 7168, 2048},  {128, 4096, 7168},
+    {64, 2112, 7168},   {64, 24576, 1536},   {16, 8192, 8192},   {1, 8192, 8192},
+};
+
+/// Weights of one layer each, [n, k]; fused where inference engines fuse them.
+constexpr Layer layers[] = {
+    {"Llama-3 8B qkv", 6144, 4096},
+    {"Llama-3 8B out", 4096, 4096},
+    {"Llama-3 8B gate+up", 28672, 4096},
+    {"Llama-3 8B down", 4096, 14336},
+    {"Llama-3 70B qkv", 10240, 8192},
+    {"Llama-3 70B out", 8192, 8192},
+    {"Llama-3 70B gate+up", 57344, 8192},
+    {"Llama-3 70B down", 8192, 28672},
+    {"DeepSeek-V3 q_a+kv_a", 2112, 7168},
+    {"DeepSeek-V3 q_b", 24576, 1536},
+    {"DeepSeek-V3 kv_b", 32768, 512},
+    {"DeepSeek-V3 out", 7168, 16384},
+    {"DeepSeek-V3 expert gate+up", 4096, 7168},
+    {"DeepSeek-V3 expert down", 7168, 2048},
+};
+
+std::vector<Case> all_gemms(Kind kind) {
+  std::vector<Case> cases;
+  for (const Sizes& size : gemms) cases.push_back(make_case(kind, size.m, size.n, size.k));
+  return cases;
+}
+
+std::vector<Case> decode() {
+  constexpr Sizes weights[] = {{0, 7168, 2048}, {0, 4096, 7168}, {0, 2112, 7168}, {0, 24576, 1536}, {0, 8192, 8192}};
+  std::vector<Case> cases;
+  for (const Kind kind : {Kind::bf16, Kind::blockwise})
+    for (const Sizes& w : weights)
+      for (const int m : {1, 2, 4, 8, 16, 32, 64}) cases.push_back(make_case(kind, m, w.n, w.k));
+  return cases;
+}
+
+std::vector<Case> epilogue() {
+  std::vector<Case> cases;
+  for (const Sizes& size : {Sizes{4096, 7168, 2048}, Sizes{8192, 8192, 8192}}) {
+    Case plain = make_case(Kind::bf16, size.m, size.n, size.k);
+    Case residual = plain;
+    residual.problem.beta = 1.0f;
+    residual.problem.c = {nullptr, DType::bf16, size.n, 0};
+    Case bias = plain;
+    bias.problem.bias = {nullptr, DType::bf16, BiasAlong::n};
+    Case all = residual;
+    all.problem.bias = bias.problem.bias;
+    all.problem.activation = Activation::silu;
+    cases.insert(cases.end(), {plain, residual, bias, all});
+  }
+  return cases;
+}
+
+std::vector<Case> serving() {
+  std::vector<Case> cases;
+  for (const Kind kind : {Kind::bf16, Kind::blockwise})
+    for (const Layer& layer : layers)
+      for (const int m : {1, 4, 16, 64, 256, 1024, 4096, 8192}) {
+        cases.push_back(make_case(kind, m, layer.n, layer.k));
+        cases.back().model = layer.model;
+      }
+  return cases;
+}
+
+const char* to_string(Activation activation) {
+  switch (activation) {
+    case Activation::none: return "";
+    case Activation::relu: return "relu";
+    case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_tanh";
+    case Activation::silu: return "silu";
+  }
+  return "?";
+}
+
+}  // namespace
+
+const char* to_string(Kind kind) {
+  switch (kind) {
+    case Kind::bf16: return "bf16";
+    case Kind::f16: return "f16";
+    case Kind::fp8: return "fp8";
+    case Kind::blockwise: return "blockwise";
+  }
+  return "?";
+}
+
+Result<Kind> parse_kind(std::string_view text) {
+  for (const Kind kind : {Kind::bf16, Kind::f16, Kind::fp8, Kind::blockwise})
+    if (text == to_string(kind)) return kind;
+  return Error{fmt::format("there are no cases of kind '{}'; there are bf16, f16, fp8 and blockwise", text)};
+}
+
+std::string Case::epilogue() const {
+  std::string text;
+  const auto add = [&](std::string_view part) {
+    if (part.empty()) return;
+    if (!text.empty()) text += ' ';
+    text += part;
+  };
+  if (problem.beta != 0) add("+C");
+  if (problem.bias.along == BiasAlong::n) add("+bias");
+  if (problem.bias.along == BiasAlong::m) add("+bias(m)");
+  add(to_string(problem.activation));
+  return text;
+}
+
+std::string Case::label() const {
+  std::string text = fmt::format("{} {}x{}x{}", to_string(kind), problem.m, problem.n, problem.k);
+  if (const std::string rest = epilogue(); !rest.empty()) text += " " + rest;
+  return text;
+}
+
+double Case::flops() const { return 2.0 * problem.m * problem.n * problem.k * problem.batch; }
+
+double Case::bytes() const {
+  const GemmProblem& p = problem;
+  const double m = p.m, n = p.n, k = p.k;
+  double bytes = p.batch * (m * k * size_of(p.a.type) + n * k * size_of(p.b.type) + m * n * size_of(p.d.type));
+  if (p.beta != 0) bytes += p.batch * m * n * size_of(p.c.type);
+  const double blocks = (p.k + 127) / 128;
+  if (p.scaling != Scaling::none) bytes += 4 * m * blocks;
+  if (p.scaling == Scaling::a_rows_b_rows) bytes += 4 * n * blocks;
+  if (p.scaling == Scaling::a_rows_b_blocks) bytes += 4 * ((p.n + 127) / 128) * blocks;
+  return bytes;
+}
+
+Case make_case(Kind kind, int m, int n, int k) {
+  Case made;
+  made.kind = kind;
+  GemmProblem& p = made.problem;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  const bool fp8 = kind == Kind::fp8 || kind == Kind::blockwise;
+  const DType type = fp8 ? DType::e4m3 : kind == Kind::f16 ? DType::f16 : DType::bf16;
+  p.a = {nullptr, type, k, int64_t{m} * k, Major::k};
+  p.b = {nullptr, type, k, int64_t{n} * k, Major::k};
+  p.d = {nullptr, kind == Kind::f16 ? DType::f16 : DType::bf16, n, int64_t{m} * n};
+  if (kind == Kind::blockwise) {
+    p.scaling = Scaling::a_rows_b_blocks;
+    p.a_scales.stride = (m + 3) / 4 * 4;
+  }
+  return made;
+}
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all = {
+      {"dense", "bf16, from one row to 16384", [] { return all_gemms(Kind::bf16); }},
+      {"blockwise", "FP8 with block scales, the same shapes", [] { return all_gemms(Kind::blockwise); }},
+      {"decode", "1 to 64 rows, both kernels: the memory's speed is the limit", &decode},
+      {"epilogue", "bf16 with residual, bias and activation", &epilogue},
+      {"serving", "layers of Llama-3 and DeepSeek-V3, 1 to 8192 rows, both kernels", &serving},
+  };
+  return all;
+}
+
+Result<std::vector<Case>> suite(std::string_view name) {
+  std::string names;
+  for (const Suite& candidate : suites()) {
+    if (name == candidate.name) return candidate.cases();
+    names += std::string(names.empty() ? "" : ", ") + candidate.name;
+  }
+  return Error{fmt::format("there is no suite '{}'; there are {}", name, names)};
+}
+
+Result<Sizes> parse_sizes(std::string_view text) {
+  Sizes sizes;
+  const char *at = text.data(), *end = at + text.size();
+  int* const parts[] = {&sizes.m, &sizes.n, &sizes.k};
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0 && (at == end || *at++ != 'x')) at = nullptr;
+    const auto [next, error] =
+        at == nullptr ? std::from_chars_result{at, std::errc::invalid_argument} : std::from_chars(at, end, *parts[i]);
+    if (error != std::errc() || *parts[i] < 1)
+      return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
+    at = next;
+  }
+  if (at != end) return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
+  return sizes;
+}
+
+}  // namespace warploom::bench
