@@ -42,7 +42,7 @@ void solve(const GemmProblem& p) {
         switch (p.activation) {
           case Activation::none: break;
           case Activation::relu: y = std::max(y, 0.0); break;
-          case Activation::gelu: y = y * 0.5 * (1 + std::erf(y / std::sqrt(2.0))); break;
+          case Activation::gelu: y = y * 0.5 * std::erfc(-y / std::sqrt(2.0)); break;
           case Activation::gelu_tanh:
             y = 0.5 * y * (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
             break;

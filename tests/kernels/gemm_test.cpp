@@ -3,12 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
 
+#include "kernels/gemm_entry.hpp"
+#include "kernels/gemm_params.hpp"
 #include "warploom/kernels/gemm_data.hpp"
+#include "warploom/loom/tensor_map.hpp"
 
 namespace warploom {
+
+using SmallKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, HopperSchedule::one_group, 1, 1,
+                               false>;  // bf16-kk-64x64-one-1x1
+extern template void gemm_entry<SmallKernel>(const void*);
+
 namespace {
 
 struct Case {
@@ -211,6 +220,36 @@ TEST(GemmEpilogues, Activations) {
                                        .alpha = 0.25f,
                                        .beta = 1.0f}});
   }
+}
+
+/// Runs a split product in a workspace that somebody else left behind; whether its counters are zero afterwards.
+bool counters_end_at_zero(uint32_t first_counter) {
+  GemmData data({.m = 64, .n = 64, .k = 256, .fill = Fill::integer});
+  const GemmProblem problem = data.problem();
+  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-64x64-one-1x1");
+  EXPECT_TRUE(config);
+  const Result<GemmPlan> plan = plan_gemm(problem, **config, 2);
+  EXPECT_TRUE(plan);
+  AlignedBytes workspace(plan->workspace_bytes);
+  std::memcpy(workspace.data(), &first_counter, sizeof first_counter);
+  const Result<GemmLaunch> launch = make_launch(problem, *plan, workspace.data(), [](const TensorMapArgs& args) {
+    return loom::encode_tensor_map(args, loom::Chip::sm90);
+  });
+  EXPECT_TRUE(launch);
+  const loom::Outcome outcome =
+      loom::launch({.grid = launch->grid,
+                    .cluster = launch->cluster,
+                    .threads = launch->threads,
+                    .shared_bytes = launch->shared_bytes,
+                    .talks_across_clusters = true},
+                   &gemm_entry<SmallKernel>, &launch->params, gemm_tensors(problem, *plan, workspace.data()));
+  EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
+  return gemm_counters_zero(workspace.data(), gemm_counter_bytes(problem, (*config)->shape, 2));
+}
+
+TEST(GemmOnTheLoom, CountersThatWereNotZeroAreSeen) {
+  EXPECT_TRUE(counters_end_at_zero(0));
+  EXPECT_FALSE(counters_end_at_zero(1));
 }
 
 TEST(GemmOnTheLoom, SayingWhatIsMissing) {
