@@ -85,21 +85,6 @@ class Patch {
     }
   }
 
-  /// + beta * C where TMA cannot read it: element (0, 0) of the patch is `c`, of which `rows` x `columns_left` exist.
-  WARPLOOM_FN void add_plain(float beta, DType type, const void* c, int64_t stride, int rows,
-                             int columns_left) noexcept {
-    WARPLOOM_UNROLL
-    for (int i = 0; i < values; ++i) {
-      const auto r = static_cast<int>(output_row(i)), col = static_cast<int>(output_column(i));
-      if (r >= rows || col >= columns_left) continue;
-      const int64_t at = r * stride + col;
-      if (type == DType::f32)
-        add(i, beta, arch::load_global(static_cast<const float*>(c) + at));
-      else
-        add(i, beta, widen(type, arch::load_global(static_cast<const uint16_t*>(c) + at)));
-    }
-  }
-
   /// + the bias of the patch's right rows (`along_right`) or left rows, in shared memory.
   WARPLOOM_FN void add_bias(const float* bias, bool along_right) noexcept {
     if (along_right) {
@@ -141,27 +126,37 @@ class Patch {
     }
   }
 
-  /// What the output has of a staged patch, element by element: for rows TMA cannot write. `d` is element (0, 0).
+  // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
+  // and `rows` x `columns_left` elements exist from there on
+
+  /// Brings C to the slots.
+  static WARPLOOM_FN void copy_in(DType type, const PatchSlots& slots, const void* c, int64_t stride, int rows,
+                                  int columns_left, uint32_t thread) noexcept {
+    each_element(rows, columns_left, thread, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+      const int64_t from = r * stride + col;
+      if (type == DType::f32)
+        arch::store_shared(reinterpret_cast<float*>(place<4>(r, col, slots)),
+                           arch::load_global(static_cast<const float*>(c) + from));
+      else
+        arch::store_shared(reinterpret_cast<uint16_t*>(place<2>(r, col, slots)),
+                           arch::load_global(static_cast<const uint16_t*>(c) + from));
+    });
+  }
+  /// Takes a staged patch to D.
   static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
                                    int columns_left, uint32_t thread) noexcept {
-    const int width = columns_left < output_columns ? columns_left : output_columns;
-    const int height = rows < output_rows ? rows : output_rows;
-    WARPLOOM_ROLLED
-    for (int e = static_cast<int>(thread); e < output_rows * output_columns; e += 128) {
-      const int r = e / output_columns, c = e - r * output_columns;
-      if (r >= height || c >= width) continue;
-      const int64_t to = r * stride + c;
-      const auto ur = static_cast<uint32_t>(r), uc = static_cast<uint32_t>(c);
+    each_element(rows, columns_left, thread, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+      const int64_t to = r * stride + col;
       if (type == DType::f32)
         arch::store_global(static_cast<float*>(d) + to,
-                           arch::load_shared(reinterpret_cast<const float*>(place<4>(ur, uc, slots))));
+                           arch::load_shared(reinterpret_cast<const float*>(place<4>(r, col, slots))));
       else if (type == DType::e4m3)
         arch::store_global(static_cast<uint8_t*>(d) + to,
-                           arch::load_shared(reinterpret_cast<const uint8_t*>(place<1>(ur, uc, slots))));
+                           arch::load_shared(reinterpret_cast<const uint8_t*>(place<1>(r, col, slots))));
       else
         arch::store_global(static_cast<uint16_t*>(d) + to,
-                           arch::load_shared(reinterpret_cast<const uint16_t*>(place<2>(ur, uc, slots))));
-    }
+                           arch::load_shared(reinterpret_cast<const uint16_t*>(place<2>(r, col, slots))));
+    });
   }
 
  private:
@@ -190,6 +185,15 @@ class Patch {
       const bool second = c >= half;
       return (second ? slots.second : slots.first) +
              swizzle_address(Swizzle::b128, r * 128 + (c - (second ? half : 0)) * 4);
+    }
+  }
+
+  template <class F>
+  static WARPLOOM_FN void each_element(int rows, int columns_left, uint32_t thread, F&& f) noexcept {
+    WARPLOOM_ROLLED
+    for (uint32_t e = thread; e < output_rows * output_columns; e += 128) {
+      const uint32_t r = e / output_columns, c = e % output_columns;
+      if (static_cast<int>(r) < rows && static_cast<int>(c) < columns_left) f(r, c);
     }
   }
 

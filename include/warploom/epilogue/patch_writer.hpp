@@ -166,8 +166,8 @@ class PatchWriter {
     const bool wide = params_.d_type == DType::f32;
     if (residual() && held_ != 0) release_stored();
     const PatchSlots in = next_slots(wide);
-    if (residual()) patch.add_residual(params_.beta, params_.c_type, in);
-    if (params_.c_path == Path::plain) add_plain(patch, at, batch);
+    if (params_.c_path == Path::plain) bring_plain(in, at, batch, wide);
+    if (params_.c_path != Path::none) patch.add_residual(params_.beta, params_.c_type, in);
     if (params_.bias_along != BiasAlong::none)
       patch.add_bias(storage_->bias[group_] + (along_right() ? index % per_row * patch_columns : index / per_row * 64),
                      along_right());
@@ -211,10 +211,15 @@ class PatchWriter {
     held_ = 0;
   }
 
-  WARPLOOM_FN void add_plain(Patch& patch, const At& at, int batch) const noexcept {
+  /// C, where TMA cannot read it or nobody could know in time that it is needed.
+  WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
+    if (stores()) wait_for_slot(wide);
+    sync();
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
-    patch.add_plain(params_.beta, params_.c_type, c, params_.c_stride, params_.m - at.row(), params_.n - at.column());
+    Patch::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(),
+                   place_.thread());
+    sync();
   }
 
   WARPLOOM_FN void store(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {

@@ -60,7 +60,7 @@ struct GemmShape {
   int stages;
   uint32_t threads;
   uint32_t shared_bytes;
-  uint32_t partial_floats;  ///< split K: of one tile and split, all groups
+  uint32_t partial_floats;  ///< split K: of one tile and split, all groups; 0: this kernel does not split
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
   bool swap;
 };

@@ -44,6 +44,11 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
+  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and there
+  /// is one matrix whose tiles nobody shares.
+  static constexpr bool dear_registers = scaling != Scaling::none && Roles::groups == 2 &&
+                                         (group_rows > 64 || scaling == Scaling::a_rows_b_rows);
+  static constexpr bool roomy = !dear_registers;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
@@ -144,7 +149,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void math(Tile tile) noexcept {  // a warpgroup
     const int left = left_of(tile) + rows_before, right = right_of(tile);
-    writer.prepare(left, right);
+    if constexpr (roomy) writer.prepare(left, right);
     Accumulator sum;
     if constexpr (ping_pong) {
       auto its_turn = turns.take();  // the other group has waited for all its slots; leaving lets it begin
@@ -153,10 +158,13 @@ struct HopperGemm {
       multiply(sum, tile);
     }
     PartialSums parts;
-    if (params.splits > 1) {
-      parts = meet(sum, tile);
-      if (parts.data == nullptr) return;  // another CTA finishes the tile
+    if constexpr (roomy) {
+      if (params.splits > 1) {
+        parts = meet(sum, tile);
+        if (parts.data == nullptr) return;  // another CTA finishes the tile
+      }
     }
+    if constexpr (!roomy) writer.prepare(left, right);
     writer.write(sum, parts, left, right, tile.batch);
   }
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
@@ -220,12 +228,12 @@ struct HopperGemm {
         loader(p, storage.writer),
         storage_(&storage) {}
 
-  WARPLOOM_FN const SplitTiles<Cluster>& tiles() const noexcept { return schedule_; }
+  WARPLOOM_FN const SplitTiles<Cluster, roomy>& tiles() const noexcept { return schedule_; }
 
   const Params& params;
   uint32_t group;   ///< this warpgroup
   int rows_before;  ///< of a tile, that belong to the groups before this one
-  SplitTiles<Cluster> schedule_;
+  SplitTiles<Cluster, roomy> schedule_;
   Input input;
   Order order;
   Turns<Roles::groups> turns;

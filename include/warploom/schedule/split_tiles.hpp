@@ -9,7 +9,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-template <class Cluster>
+/// `several`: whether there may be more than one matrix or split.
+template <class Cluster, bool several = true>
 class SplitTiles {
  public:
   /// Extents in tiles and K blocks.
@@ -20,9 +21,9 @@ class SplitTiles {
   WARPLOOM_FN explicit SplitTiles(const Extents& e) noexcept
       : tiles_{ceil_div(e.m_tiles, Cluster::m), ceil_div(e.n_tiles, Cluster::n), e.raster},
         k_blocks_(e.k_blocks),
-        k_per_split_(e.splits == 1 ? e.k_blocks : ceil_div(e.k_blocks, e.splits)),
-        splits_(e.splits),
-        items_(tiles_.count() * e.splits * e.batch) {}
+        k_per_split_(several && e.splits != 1 ? ceil_div(e.k_blocks, e.splits) : e.k_blocks),
+        splits_(several ? e.splits : 1),
+        items_(several ? tiles_.count() * e.splits * e.batch : tiles_.count()) {}
 
   struct End {
     int total;
@@ -56,6 +57,7 @@ class SplitTiles {
 
  private:
   WARPLOOM_FN Tile item(int index) const noexcept {
+    if constexpr (!several) return tile_of_cta<Cluster>(tiles_, index, k_blocks_);
     const int count = tiles_.count();
     const int rest = index / count;
     Tile tile = tile_of_cta<Cluster>(tiles_, index - rest * count, k_blocks_);

@@ -17,25 +17,25 @@ namespace warploom::inline WARPLOOM_MACHINE {
 class BlockScales {
  public:
   WARPLOOM_FN BlockScales(const float* row, KBlocks k_blocks) noexcept
-      : row_(row), k_(0), end_(k_blocks.begin + k_blocks.count), lane_(static_cast<int>(arch::lane_index())) {
-    ahead_ = fetch(k_blocks.begin);
-    begin_ = k_blocks.begin;
+      : row_(row + k_blocks.begin), count_(k_blocks.count) {
+    ahead_ = fetch(0);
   }
-  /// The scale of the next K block. All lanes.
-  WARPLOOM_FN float next() noexcept {
-    if (k_ % 32 == 0) {
+  /// The scale of K block k of the range, one after the other. All lanes.
+  WARPLOOM_FN float next(int k) noexcept {
+    if (k % 32 == 0) {
       now_ = ahead_;
-      ahead_ = fetch(begin_ + k_ + 32);
+      ahead_ = fetch(k + 32);
     }
-    return arch::as_float(arch::shuffle(arch::as_bits(now_), static_cast<uint32_t>(k_++ % 32)));
+    return arch::shuffle(now_, static_cast<uint32_t>(k % 32));
   }
 
  private:
   WARPLOOM_FN float fetch(int k) const noexcept {
-    return k + lane_ < end_ ? arch::load_global(row_ + k + lane_) : 0.0f;
+    k += static_cast<int>(arch::lane_index());
+    return k < count_ ? arch::load_global(row_ + k) : 0.0f;
   }
   const float* row_;
-  int begin_ = 0, k_, end_, lane_;
+  int count_;
   float now_ = 0.0f, ahead_;
 };
 
@@ -69,16 +69,8 @@ class PromotedAccumulator {
       auto& slot = input.slot(stage);
       float one = 1.0f, other = 1.0f;
       if constexpr (!(left_scaled && right_scaled)) {
-        one = first.next();
-        if constexpr (straddles) other = second.next();
-      }
-      float of_rows[blocks][2];
-      if constexpr (left_scaled) {
-        WARPLOOM_UNROLL
-        for (int block = 0; block < blocks; ++block) {
-          of_rows[block][0] = arch::load_shared(slot.a_scales() + row + 64 * block);
-          of_rows[block][1] = arch::load_shared(slot.a_scales() + row + 64 * block + 8);
-        }
+        one = first.next(k);
+        if constexpr (straddles) other = second.next(k);
       }
       Columns of_columns;
       if constexpr (right_scaled) {
@@ -91,6 +83,11 @@ class PromotedAccumulator {
       const auto b = input.b(stage);
       WARPLOOM_UNROLL
       for (int block = 0; block < blocks; ++block) {
+        float of_rows[2] = {1.0f, 1.0f};
+        if constexpr (left_scaled) {
+          of_rows[0] = arch::load_shared(slot.a_scales() + row + 64 * block);
+          of_rows[1] = arch::load_shared(slot.a_scales() + row + 64 * block + 8);
+        }
         part_.start();
         part_.fence();
         part_.mma(a.template part<64>(64 * block), b);
@@ -113,14 +110,14 @@ class PromotedAccumulator {
     Pair pair[right_scaled ? columns / 8 : 1];
   };
 
-  WARPLOOM_FN void promote(int block, const float (&of_rows)[blocks][2], const Columns& of_columns, float one,
-                           float other, int boundary) noexcept {
+  WARPLOOM_FN void promote(int block, const float (&of_rows)[2], const Columns& of_columns, float one, float other,
+                           int boundary) noexcept {
     float scale[2][2];  // by half of the 16 rows, by block of columns
     if constexpr (left_scaled && !right_scaled) {
       WARPLOOM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        scale[half][0] = arch::multiply(of_rows[block][half], one);
-        scale[half][1] = straddles ? arch::multiply(of_rows[block][half], other) : scale[half][0];
+        scale[half][0] = arch::multiply(of_rows[half], one);
+        scale[half][1] = straddles ? arch::multiply(of_rows[half], other) : scale[half][0];
       }
     }
     WARPLOOM_UNROLL
@@ -131,7 +128,7 @@ class PromotedAccumulator {
         s = straddles && 8 * (i / 4) >= boundary ? scale[half][1] : scale[half][0];
       } else {
         const float column = i % 2 == 0 ? of_columns.pair[i / 4].first : of_columns.pair[i / 4].second;
-        s = arch::multiply(left_scaled ? of_rows[block][half] : one, column);
+        s = arch::multiply(left_scaled ? of_rows[half] : one, column);
       }
       sum_[block][i] = arch::fma(part_.value(0, i), s, sum_[block][i]);
     }
