@@ -12,7 +12,7 @@
 #pragma once
 
 #include "warploom/arch/math.hpp"
-#include "warploom/types/activation.hpp"
+#include "warploom/types/epilogue.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
