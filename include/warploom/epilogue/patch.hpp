@@ -127,6 +127,18 @@ class Patch {
     }
   }
 
+  /// Takes a staged patch to D, whose rows are aligned to 16 bytes, in pieces of 16 bytes: whole lines at a time. `d`
+  /// is element (0, 0), of which `rows` x `columns_left` exist.
+  static WARPLOOM_FN void copy_lines(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
+                                     int columns_left, const GroupPlace& place_of) noexcept {
+    if (type == DType::f32)
+      lines<4>(slots, d, stride, rows, columns_left, place_of);
+    else if (type == DType::e4m3)
+      lines<1>(slots, d, stride, rows, columns_left, place_of);
+    else
+      lines<2>(slots, d, stride, rows, columns_left, place_of);
+  }
+
   // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
   // and `rows` x `columns_left` elements exist from there on. Each warp has its own rows, unless the patch is swapped.
 
@@ -188,6 +200,24 @@ class Patch {
       const bool second = c >= half;
       return (second ? slots.second : slots.first) +
              swizzle_address(Swizzle::b128, r * 128 + (c - (second ? half : 0)) * 4);
+    }
+  }
+
+  template <int size>
+  static WARPLOOM_FN void lines(const PatchSlots& slots, void* d, int64_t stride, int rows, int columns_left,
+                                const GroupPlace& place_of) noexcept {
+    constexpr uint32_t per_piece = 16 / size, pieces = output_columns / per_piece;
+    constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
+    if constexpr (output_columns % per_piece == 0) {
+      const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
+      WARPLOOM_ROLLED
+      for (uint32_t begin = 0; begin < mine * pieces; begin += threads) {
+        const uint32_t e = begin + (swap ? place_of.thread() : place_of.lane);
+        const uint32_t r = first + e / pieces, c = e % pieces * per_piece;
+        if (e < mine * pieces && static_cast<int>(r) < rows && static_cast<int>(c) < columns_left)
+          arch::store_global(reinterpret_cast<Unit*>(static_cast<char*>(d) + (r * stride + c) * size),
+                             arch::load_shared(reinterpret_cast<const Unit*>(place<size>(r, c, slots))));
+      }
     }
   }
 

@@ -1,5 +1,4 @@
-// From a math group's accumulator to global memory, patch by patch: each through a shared-memory slot and a TMA store
-// that overlaps with the next patch and with the next tile.
+// From a math group's accumulator to global memory, patch by patch, each through a shared-memory slot.
 //
 // With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
 // D in the same place and stores it, and gives the slot back once the store has read it.
@@ -21,7 +20,10 @@
 namespace warploom::inline WARPLOOM_MACHINE {
 
 /// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number.
-template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles>
+/// `by_tma`: D is stored by TMA, which runs behind the loads that are already under way; otherwise by the threads, in
+/// whole lines.
+template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
+          bool by_tma = false>
 class PatchWriter {
  public:
   using Patch = warploom::Patch<patch_columns, swap>;
@@ -109,7 +111,7 @@ class PatchWriter {
 
   /// Before the role ends: shared memory stays until the stores have read it.
   WARPLOOM_FN void finish() const noexcept {
-    if (stores()) arch::bulk_wait_group_read<0>();
+    if (by_tma && stores()) arch::bulk_wait_group_read<0>();
   }
 
   /// The epilogue-load role's side: brings C for the patches of one group's tile.
@@ -180,10 +182,10 @@ class PatchWriter {
       patch.add_bias(storage_->bias[group_] + (along_right() ? index % per_row * patch_columns : index / per_row * 64),
                      along_right());
     patch.apply(params_.activation);
-    if (!residual() && stores()) wait_for_slot(wide);
+    if (!residual()) wait_for_slot(wide);
     sync();
     patch.stage(params_.d_type, in);
-    arch::fence_proxy_async_shared();
+    if constexpr (by_tma) arch::fence_proxy_async_shared();
     sync();
     store(in, at, batch, wide);
   }
@@ -202,6 +204,7 @@ class PatchWriter {
   }
   /// Until the store that used these slots last has read them.
   WARPLOOM_FN void wait_for_slot(bool wide) const noexcept {
+    if (!by_tma || !stores()) return;
     if (wide)
       arch::bulk_wait_group_read<slots / 2 - 1>();
     else
@@ -210,7 +213,7 @@ class PatchWriter {
   /// Gives the slots of the last patch back, once its store has read them.
   WARPLOOM_FN void release_stored() noexcept {
     if (held_ == 0) return;
-    if (stores()) arch::bulk_wait_group_read<0>();
+    if (by_tma && stores()) arch::bulk_wait_group_read<0>();
     sync();
     const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
     if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
@@ -220,7 +223,7 @@ class PatchWriter {
 
   /// C, where TMA cannot read it or nobody could know in time that it is needed.
   WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
-    if (stores()) wait_for_slot(wide);
+    wait_for_slot(wide);
     sync();
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
@@ -233,12 +236,16 @@ class PatchWriter {
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
     const bool ragged = params_.d_path == Path::plain ||
                         (params_.n * size % 16 != 0 && at.column() + Patch::output_columns > params_.n);
-    if (ragged) {
+    if (ragged || !by_tma) {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
-      Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
-                      params_.m - at.row(), params_.n - at.column(), place_);
+      void* const d = static_cast<char*>(params_.d_data) + first * size;
+      const int rows_left = params_.m - at.row(), columns_left = params_.n - at.column();
+      if (ragged)
+        Patch::copy_out(params_.d_type, in, d, params_.d_stride, rows_left, columns_left, place_);
+      else
+        Patch::copy_lines(params_.d_type, in, d, params_.d_stride, rows_left, columns_left, place_);
     }
-    if (stores()) {
+    if (by_tma && stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
         const int row = at.row() + (swap ? 0 : static_cast<int>(Patch::warp_rows * place_.warp));

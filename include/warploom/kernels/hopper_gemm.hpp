@@ -44,11 +44,12 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
-  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
-  /// there is one matrix whose tiles nobody shares.
-  static constexpr bool dear_registers =
-      scaling != Scaling::none && Roles::groups == 2 && (group_rows > 64 || scaling == Scaling::a_rows_b_rows);
-  static constexpr bool roomy = !dear_registers;
+  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and there
+  /// is one matrix whose tiles nobody shares.
+  static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
+                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks);
+  /// Tiles worth sharing are small.
+  static constexpr bool splits = roomy && !ping_pong && tile_left * tile_right <= 128 * 128;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
@@ -164,7 +165,7 @@ struct HopperGemm {
     Accumulator sum;
     multiply(sum, tile);
     PartialSums parts;
-    if constexpr (roomy) {
+    if constexpr (splits) {
       if (params.splits > 1) {
         parts = meet(sum, tile);
         if (parts.data == nullptr) return;  // another CTA finishes the tile

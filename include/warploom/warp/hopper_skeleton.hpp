@@ -27,17 +27,9 @@ class HopperSkeleton {
   using Cluster = typename Kernel::Cluster;
   using Roles = typename Kernel::Roles;
   static constexpr int threads = Roles::threads;
-  // The math warpgroups take registers from the one that loads; where a kernel says that they are dear, all that a
-  // frugal loader can spare.
-  static constexpr bool dear_registers = [] {
-    if constexpr (requires { Kernel::dear_registers; }) return Kernel::dear_registers;
-    return false;
-  }();
-  static constexpr uint32_t load_registers = Roles::groups > 2 ? 32 : dear_registers ? 24 : 40;
-  static constexpr uint32_t math_registers = Roles::groups == 1  ? 248
-                                             : Roles::groups > 2 ? 160
-                                             : dear_registers    ? 240
-                                                                 : 232;
+  // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
+  static constexpr uint32_t load_registers = Roles::groups <= 2 ? 40 : 32;
+  static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
