@@ -6,6 +6,8 @@
 #include <initializer_list>
 
 #include "arch_check_kernel.hpp"
+#include "arch_check_numbers.hpp"
+#include "arch_check_tma3d.hpp"
 #include "check.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
@@ -501,7 +503,14 @@ struct ArchCheck {
             {"tma-multicast", &multicast},
             {"pack-bf16", &pack},
             {"fma", &arithmetic},
-            {"access", &access}};
+            {"access", &access},
+            {"tma3d-load", &Tma3dCheck<Machine>::template load<0>},
+            {"tma3d-multicast", &Tma3dCheck<Machine>::template load<1>},
+            {"tma3d-store", &Tma3dCheck<Machine>::store},
+            {"pack-small", &NumbersCheck<Machine>::small_pack},
+            {"numbers", &NumbersCheck<Machine>::numbers},
+            {"activation", &NumbersCheck<Machine>::activations},
+            {"atomic", &NumbersCheck<Machine>::atomics}};
   }
 
  private:

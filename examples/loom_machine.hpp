@@ -57,7 +57,8 @@ class LoomMachine {
                                     .grid = shape.grid,
                                     .cluster = shape.cluster,
                                     .threads = shape.threads,
-                                    .shared_bytes = sizeof(typename Kernel::Storage)};
+                                    .shared_bytes = sizeof(typename Kernel::Storage),
+                                    .talks_across_clusters = talks<Kernel>()};
     loom::Options options = options_;
     if (options.schedule.skew >= static_cast<int>(shape.cluster.count())) options.schedule.skew = -1;  // no such CTA
     loom::Outcome outcome = loom::launch(config, &entry<Kernel>, &params, tensors_, options);
@@ -70,6 +71,13 @@ class LoomMachine {
     std::byte bytes[128];
   };
 
+  template <class Kernel>
+  static constexpr bool talks() {
+    if constexpr (requires { Kernel::talks_across_clusters; })
+      return Kernel::talks_across_clusters;
+    else
+      return false;
+  }
   template <class Kernel>
   static void entry(const void* params) {
     Kernel::run(*static_cast<const typename Kernel::Params*>(params));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include "loom/machine.hpp"
@@ -76,6 +77,19 @@ std::vector<Site> collect_sites(const std::vector<ClusterResult>& results) {
   return list;
 }
 
+/// The order in which the clusters run. Where they may notice it, it is the schedule's choice; otherwise results are
+/// put together by index, and it does not show.
+std::vector<uint32_t> cluster_order(const LaunchConfig& config, const Schedule& schedule, uint32_t count) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  if (!config.talks_across_clusters || config.launch_control) return order;
+  if (schedule.policy == Policy::adversarial) std::reverse(order.begin(), order.end());
+  if (schedule.policy != Policy::random && schedule.seed == 0) return order;
+  Random random(schedule.seed * 0x9e3779b97f4a7c15u);
+  for (uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
 }  // namespace
 
 uint32_t registers_at_launch(const LaunchConfig& config) {
@@ -105,8 +119,9 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
   std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
 
+  const std::vector<uint32_t> order = cluster_order(config, options.schedule, count);
   auto run_cluster = [&](uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
-    Cluster cluster(context, index, memory, queue);
+    Cluster cluster(context, order[index], memory, queue);
     cluster.run();
     if (!cluster.report.clean()) {
       uint32_t seen = first_failed.load();

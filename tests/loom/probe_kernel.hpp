@@ -59,6 +59,7 @@ struct Launch {
   size_t shared_bytes = 8192;
   std::vector<TensorRef> tensors{};
   bool launch_control = false;
+  bool talks_across_clusters = false;
   const char* file = __builtin_FILE();  ///< of the test
 };
 
@@ -68,7 +69,8 @@ inline LaunchConfig config_of(const Launch& launch) {
           .cluster = launch.cluster,
           .threads = launch.threads,
           .shared_bytes = launch.shared_bytes,
-          .launch_control = launch.launch_control};
+          .launch_control = launch.launch_control,
+          .talks_across_clusters = launch.talks_across_clusters};
 }
 
 /// The kernel is inlined here, and the empty statement keeps its last operation from being a tail call: either would

@@ -49,6 +49,7 @@ TEST(Stmatrix, OneTile) { check<1, false>(); }
 TEST(Stmatrix, TwoTiles) { check<2, false>(); }
 TEST(Stmatrix, FourTiles) { check<4, false>(); }
 TEST(Stmatrix, OneTileTransposed) { check<1, true>(); }
+TEST(Stmatrix, TwoTilesTransposed) { check<2, true>(); }
 TEST(Stmatrix, FourTilesTransposed) { check<4, true>(); }
 
 TEST(Stmatrix, MisalignedRow) {

@@ -36,6 +36,11 @@ TEST(WarpCollectives, ShuffleValues) {
         EXPECT_EQ(shuffle_xor(100 + lane, 5), 100 + (lane ^ 5));
         EXPECT_EQ(shuffle_up(100 + lane, 3), 100 + (lane < 3 ? lane : lane - 3));
         EXPECT_EQ(shuffle_down(100 + lane, 3), 100 + (lane > 28 ? lane : lane + 3));
+        const float value = -0.25f - static_cast<float>(lane);
+        EXPECT_EQ(shuffle(value, 7), -7.25f);
+        EXPECT_EQ(shuffle_xor(value, 5), -0.25f - static_cast<float>(lane ^ 5));
+        EXPECT_EQ(shuffle_up(value, 3), -0.25f - static_cast<float>(lane < 3 ? lane : lane - 3));
+        EXPECT_EQ(shuffle_down(value, 3), -0.25f - static_cast<float>(lane > 28 ? lane : lane + 3));
         syncwarp();
       },
       true);

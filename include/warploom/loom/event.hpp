@@ -36,7 +36,7 @@ struct Event {
 };
 
 struct EventLog {
-  std::vector<Event> events = {};  ///< in cluster order, then in the order they happened
+  std::vector<Event> events = {};  ///< in the order of clusters, then as they happened
   std::vector<std::string> names = {};
 };
 

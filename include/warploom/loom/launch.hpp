@@ -99,7 +99,8 @@ struct LaunchConfig {
   size_t shared_bytes = 0;
   /// The kernel cancels clusters (clc_try_cancel): they then belong to Options::processors queues (docs/loom.md).
   bool launch_control = false;
-  /// The kernel uses atomics on global memory (arch/atomic.hpp): its clusters run one after the other, on one worker.
+  /// The kernel uses atomics on global memory (arch/atomic.hpp): its clusters run one after the other, on one worker,
+  /// in an order that is the schedule's (docs/loom.md).
   bool talks_across_clusters = false;
   uint32_t registers = 0;  ///< per thread, what setmaxnreg starts from; 0: an equal share of the SM's 65536
 };

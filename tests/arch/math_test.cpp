@@ -1,0 +1,100 @@
+// Arithmetic of the loom, bit for bit as PTX says, and its conversions as an H200 made them.
+#include "warploom/arch/math.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "support/golden.hpp"
+
+namespace warploom {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr uint32_t nan_bits = 0x7fffffffu;
+const float some_nan = arch::as_float(0xffc12345u);
+
+TEST(Math, PacksAsOnH200) {
+  const std::vector<uint8_t> bytes = test::read_bytes("h200_cvt.bin");
+  const auto column = [&](const char* name) -> const uint8_t* {
+    for (const test::json& row : test::read_json_lines("h200_cvt.jsonl"))
+      if (row["column"] == name) return bytes.data() + row["offset"].get<size_t>();
+    ADD_FAILURE() << "no column " << name;
+    return bytes.data();
+  };
+  const uint8_t *inputs = column("input_f32"), *half = column("f16_rn"), *small = column("e4m3_satfinite"),
+                *brain = column("bf16_rn");
+  const auto word = [](const uint8_t* at, size_t index, size_t size) {
+    uint32_t value = 0;
+    std::memcpy(&value, at + index * size, size);
+    return value;
+  };
+  for (size_t i = 0; i < 65536; ++i) {
+    const size_t j = (i * 40'503 + 7) % 65536;  // another one, for the upper half
+    const float low = arch::as_float(word(inputs, i, 4)), high = arch::as_float(word(inputs, j, 4));
+    ASSERT_EQ(arch::pack_f16(low, high), word(half, i, 2) | word(half, j, 2) << 16) << i;
+    ASSERT_EQ(arch::pack_bf16(low, high), word(brain, i, 2) | word(brain, j, 2) << 16) << i;
+    ASSERT_EQ(arch::pack_e4m3(low, high), small[i] | small[j] << 8) << i;
+  }
+}
+
+TEST(Math, HalfToFloat) {
+  int rows = 0;
+  for (const auto& row : test::read_csv("codes_to_f32.csv")) {
+    if (row[2] != "f16" || row[4] == "nan") continue;
+    ++rows;
+    const float value = arch::to_float(f16{static_cast<uint16_t>(test::number(row[3]))});
+    EXPECT_EQ(arch::as_bits(value), test::number(row[4])) << row[3];
+  }
+  EXPECT_GT(rows, 500);
+  EXPECT_EQ(arch::as_bits(arch::to_float(f16{0x7e01})), nan_bits);
+  EXPECT_EQ(arch::to_float(f16{0x0001}), 0x1p-24f);
+  EXPECT_EQ(arch::to_float(f16{0xfc00}), -infinity);
+}
+
+TEST(Math, NanIsTheGpus) {
+  EXPECT_EQ(arch::as_bits(arch::fma(some_nan, 1, 1)), nan_bits);
+  EXPECT_EQ(arch::as_bits(arch::multiply(infinity, 0)), nan_bits);
+  EXPECT_EQ(arch::as_bits(arch::add(infinity, -infinity)), nan_bits);
+  EXPECT_EQ(arch::as_bits(arch::subtract(1, some_nan)), nan_bits);
+}
+
+TEST(Math, AddsAndSubtracts) {
+  EXPECT_EQ(arch::add(1, 0x1p-24f), 1.0f);  // a tie goes to the even neighbour
+  EXPECT_EQ(arch::add(1, 0x1.8p-24f), 1 + 0x1p-23f);
+  EXPECT_EQ(arch::subtract(1, 0x1p-24f), 1 - 0x1p-24f);
+  EXPECT_EQ(arch::subtract(0x1p-126f, 0x1.8p-126f), -0x1p-127f);  // subnormals stay
+}
+
+TEST(Math, MaximumAndMinimum) {
+  EXPECT_EQ(arch::maximum(-2, 3), 3.0f);
+  EXPECT_EQ(arch::minimum(-2, 3), -2.0f);
+  for (const bool exchanged : {false, true}) {
+    const auto larger = [&](float a, float b) { return exchanged ? arch::maximum(b, a) : arch::maximum(a, b); };
+    const auto smaller = [&](float a, float b) { return exchanged ? arch::minimum(b, a) : arch::minimum(a, b); };
+    const auto strict = [&](float a, float b) {
+      return exchanged ? arch::maximum_or_nan(b, a) : arch::maximum_or_nan(a, b);
+    };
+    EXPECT_EQ(arch::as_bits(larger(0.0f, -0.0f)), 0u);
+    EXPECT_EQ(arch::as_bits(strict(0.0f, -0.0f)), 0u);
+    EXPECT_EQ(arch::as_bits(smaller(0.0f, -0.0f)), 0x80000000u);
+    EXPECT_EQ(larger(some_nan, -5), -5.0f);
+    EXPECT_EQ(smaller(some_nan, -5), -5.0f);
+    EXPECT_EQ(arch::as_bits(strict(some_nan, -5)), nan_bits);
+    EXPECT_EQ(larger(-infinity, infinity), infinity);
+    EXPECT_EQ(smaller(-infinity, infinity), -infinity);
+  }
+  EXPECT_EQ(arch::as_bits(arch::maximum(some_nan, some_nan)), nan_bits);
+  EXPECT_EQ(arch::as_bits(arch::minimum(some_nan, some_nan)), nan_bits);
+  EXPECT_EQ(arch::as_bits(arch::maximum(-0.0f, -0.0f)), 0x80000000u);
+}
+
+TEST(Math, Absolute) {
+  EXPECT_EQ(arch::absolute(-2.5f), 2.5f);
+  EXPECT_EQ(arch::as_bits(arch::absolute(-0.0f)), 0u);
+  EXPECT_EQ(arch::absolute(-infinity), infinity);
+}
+
+}  // namespace
+}  // namespace warploom

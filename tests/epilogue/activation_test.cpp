@@ -1,0 +1,147 @@
+// Activation functions against long double, over all floats.
+#include "warploom/epilogue/activation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "warploom/types/convert.hpp"
+
+namespace warploom {
+namespace {
+
+struct Function {
+  const char* name;
+  float (*computed)(float);
+  long double (*exact)(long double);
+};
+
+const Function functions[] = {
+    {"silu", [](float x) { return silu(x); }, [](long double x) { return x / (1 + std::exp(-x)); }},
+    {"gelu_tanh", [](float x) { return gelu_tanh(x); },
+     [](long double x) {
+       const long double z = 2 * std::sqrt(2 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x);
+       return x / (1 + std::exp(-z));
+     }},
+    {"gelu", [](float x) { return gelu(x); }, [](long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)); }},
+};
+
+/// How far from the exact value, in units of the last place that a float of its size has.
+double units_off(float computed, long double exact) {
+  const int exponent = std::max(std::ilogb(exact), std::numeric_limits<float>::min_exponent - 1);
+  return static_cast<double>(std::fabs(static_cast<long double>(computed) - exact) * std::ldexp(1.0L, 23 - exponent));
+}
+
+struct Tally {
+  uint32_t count = 0, beyond_two = 0, bf16_off = 0, f16_off = 0;
+  double worst = 0;
+  float worst_at = 0;
+
+  void add(const Function& function, float x) {
+    const float y = function.computed(x);
+    const long double exact = function.exact(x);
+    if (x < -1 && std::fabs(exact) < 1e-30L) {  // the tail, which may end here
+      ASSERT_LE(y, 0.0f) << function.name << " of " << x;
+      ASSERT_GT(y, -1.1e-30f) << function.name << " of " << x;
+      return;
+    }
+    const double off = units_off(y, exact);
+    if (!(off <= worst)) {
+      worst = off;
+      worst_at = x;
+    }
+    ++count;
+    beyond_two += off > 2 ? 1 : 0;
+    const auto rounded = static_cast<float>(exact);
+    bf16_off += to_bf16(y) != to_bf16(rounded) ? 1 : 0;
+    f16_off += to_f16(y) != to_f16(rounded) ? 1 : 0;
+  }
+  void expect_good(const char* name) const {
+    EXPECT_LT(worst, 4.25) << name << " of " << worst_at;
+    EXPECT_LT(beyond_two, count / 50) << name;
+    EXPECT_LT(bf16_off, count / 1000) << name << ", of " << count;
+    EXPECT_LT(f16_off, count / 1000) << name << ", of " << count;
+  }
+};
+
+TEST(Activation, EveryExponent) {
+  for (const Function& function : functions) {
+    Tally tally;
+    for (uint64_t bits = 0; bits < 1ull << 32; bits += 24'593) {
+      const float x = arch::as_float(static_cast<uint32_t>(bits));
+      if (std::isfinite(x)) tally.add(function, x);
+    }
+    tally.expect_good(function.name);
+    EXPECT_GT(tally.count, 120'000u);
+  }
+}
+
+TEST(Activation, WhereTheyBend) {
+  for (const Function& function : functions) {
+    Tally tally;
+    for (int i = -150'000; i < 150'000; ++i) tally.add(function, static_cast<float>(i) * 1.0437e-4f);
+    tally.expect_good(function.name);
+  }
+}
+
+TEST(ActivationFull, EveryFloatWhereTheyBend) {
+  for (const Function& function : functions) {
+    Tally tally;
+    for (const uint32_t sign : {0u, 0x80000000u})
+      for (uint32_t bits = arch::as_bits(1e-3f); bits < arch::as_bits(90.0f); ++bits)
+        tally.add(function, arch::as_float(bits | sign));
+    tally.expect_good(function.name);
+  }
+}
+
+TEST(Activation, NegativeTailsEndAtZero) {
+  for (const Function& function : functions)
+    for (const float x : {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::max(), -1e30f, -200.0f})
+      EXPECT_EQ(function.computed(x), 0.0f) << function.name << " of " << x;
+}
+
+TEST(Activation, LargeNumbersStay) {
+  for (const Function& function : functions)
+    for (const float x : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max(), 1e30f, 200.0f})
+      EXPECT_EQ(function.computed(x), x) << function.name;
+}
+
+TEST(Activation, ZeroStaysZero) {
+  for (const Function& function : functions)
+    for (const float x : {0.0f, -0.0f}) EXPECT_EQ(function.computed(x), 0.0f) << function.name;
+}
+
+TEST(Activation, NanStaysNan) {
+  for (const uint32_t bits : {0x7fc00000u, 0x7f800001u, 0xffc12345u, 0x7fffffffu}) {
+    for (const Function& function : functions)
+      EXPECT_EQ(arch::as_bits(function.computed(arch::as_float(bits))), 0x7fffffffu) << function.name;
+    EXPECT_EQ(arch::as_bits(relu(arch::as_float(bits))), 0x7fffffffu);
+  }
+}
+
+TEST(Activation, Relu) {
+  EXPECT_EQ(relu(3.5f), 3.5f);
+  EXPECT_EQ(relu(-3.5f), 0.0f);
+  EXPECT_EQ(arch::as_bits(relu(-0.0f)), 0u);
+  EXPECT_EQ(relu(std::numeric_limits<float>::denorm_min()), std::numeric_limits<float>::denorm_min());
+  EXPECT_EQ(relu(-std::numeric_limits<float>::infinity()), 0.0f);
+}
+
+TEST(Activation, ByKind) {
+  for (const float x : {-2.5f, -0.1f, 0.0f, 0.3f, 4.0f}) {
+    EXPECT_EQ(activate<Activation::none>(x), x);
+    EXPECT_EQ(activate<Activation::relu>(x), relu(x));
+    EXPECT_EQ(activate<Activation::silu>(x), silu(x));
+    EXPECT_EQ(activate<Activation::gelu>(x), gelu(x));
+    EXPECT_EQ(activate<Activation::gelu_tanh>(x), gelu_tanh(x));
+    EXPECT_EQ(activate(Activation::none, x), x);
+    EXPECT_EQ(activate(Activation::relu, x), relu(x));
+    EXPECT_EQ(activate(Activation::silu, x), silu(x));
+    EXPECT_EQ(activate(Activation::gelu, x), gelu(x));
+    EXPECT_EQ(activate(Activation::gelu_tanh, x), gelu_tanh(x));
+  }
+}
+
+}  // namespace
+}  // namespace warploom
