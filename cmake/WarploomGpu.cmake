@@ -138,3 +138,10 @@ set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS 
 target_link_libraries(warploom_bench PRIVATE
   warploom_options warploom_gpu CUDA::cudart_static CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
 target_link_options(warploom_bench PRIVATE ${self_contained})
+
+# ---- the program reaches the GPU through a hook
+
+if(TARGET warploom_cli)
+  target_sources(warploom_cli PRIVATE src/gpu/program_hook.cpp)
+  target_link_libraries(warploom_cli PRIVATE warploom_gpu CUDA::cudart_static)
+endif()

@@ -56,6 +56,7 @@ Chip this_chip() {
   int kilohertz = 0, driver = 0, runtime = 0;
   cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device);
   chip.bytes_per_second = 2e3 * kilohertz * properties.memoryBusWidth / 8;
+  if (kilohertz == 0) chip.bytes_per_second = 4.8e12;  // the driver does not say: that of an H200
   // 4096 operations per SM and clock; 989 TFLOP/s of an H100 or H200 with 132 SMs.
   chip.bf16_flops = 989e12 * chip.sms / 132;
   cudaDriverGetVersion(&driver);

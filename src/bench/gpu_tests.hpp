@@ -13,7 +13,8 @@ int random_problems(int count, uint64_t seed, double seconds);
 /// Problems of all kinds in turn, back to back: every result has the hash of the first.
 int soak(double seconds, uint64_t seed);
 
-/// For every configuration: repeated launches give the same bits, and so does a row whatever the number of rows.
+/// For every configuration: repeated launches give the same bits, and so do a row whatever the number of rows, and a
+/// CUDA graph.
 int invariance();
 
 }  // namespace warploom::bench

@@ -6,7 +6,7 @@ namespace warploom::bench {
 namespace {
 
 constexpr uint8_t untouched = 0xb7;
-constexpr int all_rows_up_to = 4096 * 64;  // elements of D that are all compared
+constexpr int64_t all_rows_up_to = int64_t{4} << 20;  // elements of D that are all compared
 constexpr size_t guard = 1024;
 
 size_t bytes_of(int64_t inner, int64_t outer, int64_t stride, int batch, int64_t batch_stride, DType type) {
@@ -98,7 +98,7 @@ size_t Operands::bytes() const {
 void Operands::reset_output(cudaStream_t stream) {
   check(cudaMemsetAsync(d_.data(), untouched, d_.bytes(), stream), "cudaMemset");
   const GemmProblem& p = problem_;
-  if (!c_is_d_ || p.beta == 0) return;
+  if (!c_is_d_ || p.beta == 0 || p.m == 0 || p.n == 0) return;
   const size_t size = size_of(p.d.type);
   for (int batch = 0; batch < p.batch; ++batch)
     check(cudaMemcpy2DAsync(d_.as<uint8_t>() + batch * p.d.batch_stride * static_cast<int64_t>(size),
@@ -152,8 +152,8 @@ unsigned long long Operands::changed_padding(cudaStream_t stream) const {
     const int64_t from = batch * p.d.batch_stride * size;
     const int64_t room = batch + 1 < p.batch ? p.d.batch_stride * size : static_cast<int64_t>(d_.bytes()) - from;
     if (room > 0)
-      count_changed_padding(d_.as<uint8_t>() + from, p.m, p.n * size, p.d.stride * size, room, untouched, count,
-                            stream);
+      count_changed_padding(d_.as<uint8_t>() + from, p.m, p.n * size, std::max<int64_t>(p.d.stride * size, 1), room,
+                            untouched, count, stream);
   }
   unsigned long long changed = 0;
   check(cudaMemcpyAsync(&changed, count, sizeof(changed), cudaMemcpyDeviceToHost, stream), "cudaMemcpy");

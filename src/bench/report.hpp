@@ -1,4 +1,4 @@
-// What was measured, and how it is shown: a table for people, JSON for programs (bench/README.md names its fields).
+// What was measured, and how it is shown: a table for people, JSON for programs (bench/README.md names the fields).
 #pragma once
 
 #include <map>

@@ -60,7 +60,7 @@ int warploom_workspace_clear(void* workspace, size_t bytes, void* stream);
 /* Plans and launches; waits for nothing, allocates no device memory, may be captured into a graph. */
 int warploom_gemm(const warploom_gemm_problem* problem, void* workspace, size_t bytes, void* stream);
 
-/* The same in two steps. `config`: a key that `warploom configs` lists, or NULL for the best. */
+/* The same in two steps. `config`: a key of hopper_gemm.def, or NULL for the best. */
 int warploom_prepare(const warploom_gemm_problem* problem, const char* config, void* workspace, size_t bytes,
                      warploom_prepared** prepared);
 int warploom_launch(const warploom_prepared* prepared, void* stream, int overlap_previous);
