@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -34,7 +35,7 @@ class Session {
   loom::Options options() const;
 
  protected:
-  Session(const RunArguments& arguments, loom::Schedule schedule) : arguments_(arguments), schedule_(schedule) {}
+  Session(RunArguments arguments, loom::Schedule schedule) : arguments_(std::move(arguments)), schedule_(schedule) {}
 
   RunArguments arguments_;
   loom::Schedule schedule_;

@@ -15,7 +15,7 @@ constexpr int64_t rows_at_once = 256;
 
 // ---- 8 columns of B, [k][8], by rows of A
 
-typedef double Wide __attribute__((vector_size(panel * sizeof(double))));
+using Wide [[gnu::vector_size(panel * sizeof(double))]] = double;
 
 template <int rows>
 [[gnu::always_inline]] inline void multiply_rows(const double* a, int64_t k, const double* b, double* y,

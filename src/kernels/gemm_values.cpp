@@ -41,17 +41,17 @@ void decode_codes(const std::vector<float>& table, const std::byte* from, int64_
 
 /// Quantiles of the standard normal distribution, by Newton's method from one to the next.
 std::vector<float> normal_table() {
-  constexpr int half = 32768;
+  constexpr size_t half = 32768;
   std::vector<float> table(2 * half);
   double x = 0;
-  for (int i = 0; i < half; ++i) {
-    const double p = (half + i + 0.5) / (2.0 * half);
+  for (size_t i = 0; i < half; ++i) {
+    const double p = (static_cast<double>(half + i) + 0.5) / (2.0 * half);
     for (int step = 0; step < 4; ++step) {
       const double error = 0.5 * std::erfc(-x * M_SQRT1_2) - p;
       x -= error / (std::exp(-0.5 * x * x) * M_SQRT1_2 / std::sqrt(M_PI));
     }
-    table[static_cast<size_t>(half + i)] = static_cast<float>(x);
-    table[static_cast<size_t>(half - 1 - i)] = static_cast<float>(-x);
+    table[half + i] = static_cast<float>(x);
+    table[half - 1 - i] = static_cast<float>(-x);
   }
   return table;
 }

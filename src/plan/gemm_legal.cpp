@@ -235,7 +235,7 @@ bool countable(const GemmProblem& p, const GemmConfig& config) {
   const GemmTiles tiles = gemm_tiles(p, config.shape);
   constexpr double most_splits = 16;
   return static_cast<double>(tiles.left_clusters) * static_cast<double>(tiles.right_clusters) * p.batch * most_splits <
-         static_cast<double>(std::numeric_limits<int>::max() / 2);
+         0.5 * std::numeric_limits<int>::max();
 }
 
 Broken tiles(const GemmProblem& p) {
@@ -276,7 +276,7 @@ GemmProblem nearest_that_runs(const GemmProblem& problem) {
   // A cure may break a rule further up, which is then cured in turn; each makes the problem smaller or more regular.
   for (int step = 0; step < 1000; ++step) {
     const Broken broken = first_broken(p);
-    if (broken.sentence.empty()) return p;
+    if (broken.sentence.empty() || broken.cure == nullptr) return p;
     broken.cure(p);
   }
   p.m = p.n = p.k = 0;

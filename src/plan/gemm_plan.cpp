@@ -86,8 +86,9 @@ std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& c
   for (const GemmConfig& config : gemm_configs())
     if (too_few_sms(config, chip).empty() && why_not(problem, config).empty())
       plans.push_back(cheapest(problem, config, chip));
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const GemmPlan& x, const GemmPlan& y) { return x.predicted_us < y.predicted_us; });
+  std::sort(plans.begin(), plans.end(), [](const GemmPlan& x, const GemmPlan& y) {
+    return x.predicted_us != y.predicted_us ? x.predicted_us < y.predicted_us : x.config < y.config;
+  });
   return plans;
 }
 
