@@ -31,17 +31,18 @@ std::string status_text(cublasStatus_t status) {
 
 }  // namespace
 
-#define WARPLOOM_LT_FUNCTIONS(X)                                                                   \
-  X(cublasLtCreate)                                                                                \
-  X(cublasLtGetVersion)                                                                            \
-  X(cublasLtMatmul)                                                                                \
-  X(cublasLtMatmulAlgoGetHeuristic)                                                                \
-  X(cublasLtMatmulAlgoConfigGetAttribute)                                                          \
-  X(cublasLtMatmulDescCreate)                                                                      \
-  X(cublasLtMatmulDescDestroy)                                                                     \
-  X(cublasLtMatmulDescSetAttribute)                                                                \
-  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute) \
-      X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)
+#define WARPLOOM_LT_FUNCTIONS(X)                                                                       \
+  X(cublasLtCreate)                                                                                    \
+  X(cublasLtGetVersion)                                                                                \
+  X(cublasLtMatmul)                                                                                    \
+  X(cublasLtMatmulAlgoGetHeuristic)                                                                    \
+  X(cublasLtMatmulAlgoConfigGetAttribute)                                                              \
+  X(cublasLtMatmulDescCreate)                                                                          \
+  X(cublasLtMatmulDescDestroy)                                                                         \
+  X(cublasLtMatmulDescSetAttribute)                                                                    \
+  X(cublasLtMatrixLayoutCreate)                                                                        \
+  X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute) X(cublasLtMatmulPreferenceCreate) \
+      X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)
 
 struct CublasLt::Api {
 #define WARPLOOM_LT_MEMBER(name) decltype(&::name) name = nullptr;
