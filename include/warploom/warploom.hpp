@@ -2,6 +2,7 @@
 #pragma once
 
 #include "warploom/kernels/blockwise_fp8_problem.hpp"
+#include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/loom/launch.hpp"
 #include "warploom/loom/report.hpp"
 #include "warploom/types/convert.hpp"

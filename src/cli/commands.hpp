@@ -10,24 +10,39 @@ struct RunArguments {
   std::string kernel;
   int64_t m = 512, n = 512, k = 1024;
   float alpha = 1.0f, beta = 0.0f;
-  std::string on = "loom:sm100";
+  std::string on;        ///< "": where the kernel is at home
   std::string config;    ///< "": chosen from the shape
   std::string schedule;  ///< whole schedule string; or its parts:
   std::string policy;
   uint64_t seed = 0;
   std::string fill = "normal";
   uint64_t data_seed = 1;
-  int sms = 148;
+  int sms = 0;  ///< 0: those of the chip
   unsigned workers = 0;
   std::string mutate;  ///< "ALTERATION@SITE", SITE a number of --sites
   bool sites = false;
   bool timeline = false;
   bool json = false;
+
+  // of gemm, and of blockwise-fp8 on loom:sm90 and on the GPU
+  int64_t batch = 1;
+  std::string a_type = "bf16", b_type = "bf16", d_type = "bf16";
+  std::string a_major = "k", b_major = "k";
+  std::string b_scales = "blocks";  ///< or rows
+  std::string bias;                 ///< "", n or m
+  std::string bias_type = "f32";
+  std::string activation = "none";
+  int splits = 0;       ///< 0: the planner's choice
+  int launches = 1;     ///< on the GPU
+  std::string tensors;  ///< a safetensors file to read operands from
+  std::string out;      ///< one to write D to
 };
 
 int run(const RunArguments& arguments);
 /// Every alteration of every barrier operation of the kernel, one run each.
 int mutate(const RunArguments& arguments);
+/// Which configuration the planner takes, and what it thinks of the others.
+int plan(const RunArguments& arguments);
 int demo(bool color);
 int machine(bool json);
 int kernels(bool json);

@@ -22,11 +22,12 @@ int demo(bool color) {
   arguments.beta = 0.5f;
   arguments.config = "2sm-2x1";
   arguments.sms = 4;
-  Result<Session> session = Session::prepare(arguments);
-  if (!session) {
-    fmt::print(stderr, "warploom: {}\n", session.error());
+  Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
+  if (!prepared) {
+    fmt::print(stderr, "warploom: {}\n", prepared.error());
     return 2;
   }
+  Session* const session = prepared->get();
 
   heading(1, "A Blackwell GEMM on this CPU", color);
   fmt::print(
@@ -45,7 +46,7 @@ int demo(bool color) {
     return 1;
   }
   fmt::print("{}", render_timeline(outcome->events, {.cluster = 0, .width = 90, .color = color}));
-  const BlockwiseFP8Data::Accuracy accuracy = session->compare();
+  const GemmData::Accuracy accuracy = session->compare();
   const bool correct = session->correct(accuracy);
   fmt::print(
       "\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "

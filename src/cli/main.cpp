@@ -13,19 +13,41 @@ void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("--n", a.n, "Rows of B, columns of D")->capture_default_str();
   command.add_option("--k", a.k, "Columns of A and B; rows are padded to 16 bytes, so any will do")
       ->capture_default_str();
-  command.add_option("--alpha", a.alpha, "D = alpha * A * B^T + beta * C")->capture_default_str();
+  command.add_option("--alpha", a.alpha, "D = act(alpha * A * B^T + beta * C + bias)")->capture_default_str();
   command.add_option("--beta", a.beta, "0 leaves the residual C out")->capture_default_str();
-  command.add_option("--on", a.on, "Where to run")->capture_default_str();
-  command.add_option("--config", a.config, "Configuration (warploom kernels lists them); default by shape");
+  command.add_option("--batch", a.batch, "Matrices; gemm only")->capture_default_str();
+  command.add_option("--a-type", a.a_type, "bf16, f16, e4m3 or e5m2; gemm only")->capture_default_str();
+  command.add_option("--b-type", a.b_type, "As --a-type")->capture_default_str();
+  command.add_option("--d-type", a.d_type, "bf16, f16, f32 or e4m3; C has the same, or bf16 for e4m3")
+      ->capture_default_str();
+  command.add_option("--a-major", a.a_major, "k: A is [M, K]; mn: [K, M]; gemm only")->capture_default_str();
+  command.add_option("--b-major", a.b_major, "k: B is [N, K]; mn: [K, N]; gemm only")->capture_default_str();
+  command.add_option("--b-scales", a.b_scales, "blockwise-fp8 for sm_90: per blocks of 128 x 128, or per rows")
+      ->capture_default_str();
+  command.add_option("--bias", a.bias, "Adds a bias along n or m");
+  command.add_option("--bias-type", a.bias_type, "f32, bf16 or f16")->capture_default_str();
+  command.add_option("--activation", a.activation, "none, relu, gelu, gelu_tanh or silu")->capture_default_str();
+  command.add_option("--sms", a.sms, "SMs of the chip, 0: all; fewer means more tiles per CTA")->capture_default_str();
+  command.add_flag("--json", a.json, "JSON on standard output");
+}
+
+void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
+  command.add_option("--on", a.on,
+                     "loom:sm90, loom:sm100 or gpu; default: gemm on loom:sm90, blockwise-fp8 on loom:sm100");
+  command.add_option("--config", a.config, "Configuration (warploom kernels lists them), or auto: by shape");
+  command.add_option("--splits", a.splits, "CTAs that share the K of a tile; 0: the planner's choice")
+      ->capture_default_str();
+  command.add_option("--tensors", a.tensors, "A safetensors file: a, b, and as asked for c, bias, a_scales, b_scales");
+  command.add_option("--out", a.out, "A safetensors file to write d to");
+  command.add_option("--launches", a.launches, "On a GPU: how often, for the median")->capture_default_str();
   command.add_option("--schedule", a.schedule,
                      "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
   command.add_option("--policy", a.policy, "eager, lazy, random or adversarial");
   command.add_option("--seed", a.seed, "Seed of the schedule; alone it means --policy random")->capture_default_str();
-  command.add_option("--fill", a.fill, "Data: normal, or integer for bit-exact comparison")->capture_default_str();
+  command.add_option("--data,--fill", a.fill, "normal, uniform, or integer for bit-exact comparison")
+      ->capture_default_str();
   command.add_option("--data-seed", a.data_seed, "Seed of the data")->capture_default_str();
-  command.add_option("--sms", a.sms, "SMs of the chip; fewer means more tiles per CTA")->capture_default_str();
   command.add_option("--workers", a.workers, "OS threads; 0: one per core")->capture_default_str();
-  command.add_flag("--json", a.json, "JSON on standard output");
 }
 
 }  // namespace
@@ -37,6 +59,7 @@ int main(int argc, char** argv) {
   warploom::cli::RunArguments run;
   CLI::App* run_command = app.add_subcommand("run", "Runs a kernel and checks its result against double precision");
   problem_options(*run_command, run);
+  run_options(*run_command, run);
   run_command->add_flag("--timeline", run.timeline, "Shows roles and engines over time");
   run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
   run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
@@ -50,6 +73,12 @@ int main(int argc, char** argv) {
   CLI::App* mutate_command =
       app.add_subcommand("mutate", "Alters every barrier operation of a kernel in every way, one run each");
   problem_options(*mutate_command, mutate);
+  run_options(*mutate_command, mutate);
+
+  warploom::cli::RunArguments plan;
+  CLI::App* plan_command =
+      app.add_subcommand("plan", "Says which Hopper configuration a GEMM would get, and what the others would cost");
+  problem_options(*plan_command, plan);
 
   bool machine_json = false;
   CLI::App* machine_command = app.add_subcommand("machine", "Says what the loom is");
@@ -63,6 +92,7 @@ int main(int argc, char** argv) {
   const bool color = isatty(STDOUT_FILENO) != 0;
   if (*run_command) return warploom::cli::run(run);
   if (*mutate_command) return warploom::cli::mutate(mutate);
+  if (*plan_command) return warploom::cli::plan(plan);
   if (*machine_command) return warploom::cli::machine(machine_json);
   if (*kernels_command) return warploom::cli::kernels(kernels_json);
   if (*demo_command) return warploom::cli::demo(color);

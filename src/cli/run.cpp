@@ -59,9 +59,75 @@ void print_sites(const std::vector<loom::Site>& sites, bool json) {
 
 }  // namespace
 
+namespace {
+
+/// What a session is about, for JSON.
+Json heading(const RunArguments& arguments, const Session& session) {
+  Json json{{"kernel", arguments.kernel}, {"target", session.target()}, {"config", session.config()},
+            {"m", session.m()},           {"n", session.n()},           {"k", session.k()},
+            {"batch", session.batch()},   {"alpha", arguments.alpha},   {"beta", arguments.beta}};
+  if (const std::string plan = session.plan(); !plan.empty()) json["plan"] = plan;
+  return json;
+}
+
+void add_accuracy(Json& json, const GemmData::Accuracy& accuracy) {
+  json["max_abs_error"] = accuracy.max_abs_error;
+  json["max_rel_error"] = accuracy.max_rel_error;
+  json["diff"] = accuracy.diff;
+  json["diff_unquantised"] = accuracy.diff_unquantised;
+  json["rows_compared"] = accuracy.rows;
+}
+
+double flops_of(const Session& session) {
+  return 2.0 * static_cast<double>(session.m()) * static_cast<double>(session.n()) * static_cast<double>(session.k()) *
+         static_cast<double>(session.batch());
+}
+
+void print_accuracy(const Session& session, const GemmData::Accuracy& accuracy, bool correct) {
+  fmt::print(
+      "{}: largest error {:.3g} ({:.2g} of the largest value), diff {:.2e}, {} of {} rows compared with double\n",
+      correct ? "correct" : "WRONG", accuracy.max_abs_error, accuracy.max_rel_error, accuracy.diff, accuracy.rows,
+      session.m() * session.batch());
+}
+
+std::string shape_of(const Session& session) {
+  return fmt::format("{} x {} x {}{}", session.m(), session.n(), session.k(),
+                     session.batch() == 1 ? "" : fmt::format(", batch {}", session.batch()));
+}
+
+int run_on_gpu(const RunArguments& arguments, GemmSession& session) {
+  if (arguments.sites || arguments.timeline || !arguments.mutate.empty())
+    return bad("--sites, --timeline and --mutate need the loom: --on loom:sm90", arguments.json);
+  Result<GpuRun> ran = session.run_on_gpu();
+  if (!ran) return bad(ran.error(), arguments.json);
+  const GemmData::Accuracy accuracy = session.compare();
+  const bool correct = session.correct(accuracy);
+  if (std::string problem = session.save(); !problem.empty()) return bad(problem, arguments.json);
+  const double tflops = ran->microseconds > 0 ? flops_of(session) / ran->microseconds * 1e-6 : 0;
+  if (arguments.json) {
+    Json json = heading(arguments, session);
+    json["device"] = ran->device;
+    json["correct"] = correct;
+    add_accuracy(json, accuracy);
+    json["microseconds"] = ran->microseconds;
+    json["predicted_microseconds"] = session.chosen().predicted_us;
+    json["tflops"] = tflops;
+    fmt::print("{}\n", json.dump(2));
+    return correct ? 0 : 1;
+  }
+  fmt::print("{} {} on {}, configuration {}\n", arguments.kernel, shape_of(session), ran->device, session.config());
+  print_accuracy(session, accuracy, correct);
+  fmt::print("{:.1f} us, {:.0f} TFLOP/s\n", ran->microseconds, tflops);
+  return correct ? 0 : 1;
+}
+
+}  // namespace
+
 int run(const RunArguments& arguments) {
-  Result<Session> session = Session::prepare(arguments);
-  if (!session) return bad(session.error(), arguments.json);
+  Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
+  if (!prepared) return bad(prepared.error(), arguments.json);
+  Session* const session = prepared->get();
+  if (session->target() == "gpu") return run_on_gpu(arguments, static_cast<GemmSession&>(*session));
   loom::Options options = session->options();
   if (arguments.sites || !arguments.mutate.empty()) {
     loom::Options listing = options;
@@ -86,23 +152,17 @@ int run(const RunArguments& arguments) {
   const double seconds = seconds_since(start);
   if (!outcome) return bad(outcome.error(), arguments.json);
   const bool clean = outcome->ok();
-  BlockwiseFP8Data::Accuracy accuracy;
+  GemmData::Accuracy accuracy;
   if (clean) accuracy = session->compare();
   const bool correct = clean && session->correct(accuracy);
-  const double gflops = 2.0 * static_cast<double>(arguments.m) * static_cast<double>(arguments.n) *
-                        static_cast<double>(arguments.k) / seconds * 1e-9;
+  if (clean)
+    if (std::string problem = session->save(); !problem.empty()) return bad(problem, arguments.json);
+  const double gflops = flops_of(*session) / seconds * 1e-9;
 
   if (arguments.json) {
-    Json json{{"kernel", arguments.kernel}, {"target", arguments.on}, {"config", session->config()},
-              {"m", arguments.m},           {"n", arguments.n},       {"k", arguments.k},
-              {"alpha", arguments.alpha},   {"beta", arguments.beta}, {"correct", correct}};
-    if (clean) {
-      json["max_abs_error"] = accuracy.max_abs_error;
-      json["max_rel_error"] = accuracy.max_rel_error;
-      json["diff"] = accuracy.diff;
-      json["diff_unquantised"] = accuracy.diff_unquantised;
-      json["rows_compared"] = accuracy.rows;
-    }
+    Json json = heading(arguments, *session);
+    json["correct"] = correct;
+    if (clean) add_accuracy(json, accuracy);
     json["gflops"] = gflops;
     json["seconds"] = seconds;
     json["schedule"] = options.schedule.text();
@@ -122,19 +182,18 @@ int run(const RunArguments& arguments) {
     fmt::print("{}", to_text(outcome->report));
     return 1;
   }
-  fmt::print("{} {} x {} x {} on {}, configuration {}, schedule {}\n", arguments.kernel, arguments.m, arguments.n,
-             arguments.k, arguments.on, session->config(), options.schedule.text());
-  fmt::print(
-      "{}: largest error {:.3g} ({:.2g} of the largest value), diff {:.2e}, {} of {} rows compared with double\n",
-      correct ? "correct" : "WRONG", accuracy.max_abs_error, accuracy.max_rel_error, accuracy.diff, accuracy.rows,
-      arguments.m);
+  fmt::print("{} {} on {}, configuration {}, schedule {}\n", arguments.kernel, shape_of(*session), session->target(),
+             session->config(), options.schedule.text());
+  print_accuracy(*session, accuracy, correct);
   fmt::print("{:.2f} s on this CPU, {:.2f} GFLOP/s, {} operations\n", seconds, gflops, outcome->steps);
   return correct ? 0 : 1;
 }
 
 int mutate(const RunArguments& arguments) {
-  Result<Session> session = Session::prepare(arguments);
-  if (!session) return bad(session.error(), arguments.json);
+  Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
+  if (!prepared) return bad(prepared.error(), arguments.json);
+  Session* const session = prepared->get();
+  if (session->target() == "gpu") return bad("mutations need the loom: --on loom:sm90", arguments.json);
   loom::Options options = session->options();
   // An alteration that one schedule forgives another may not: unless one is asked for, several are tried in turn.
   std::vector<loom::Schedule> schedules{options.schedule};
@@ -215,6 +274,38 @@ int mutate(const RunArguments& arguments) {
       total, original->sites.size(), reported, share, wrong, silent.size());
   if (!silent.empty()) fmt::print("not seen: harmless, or for a race detector to find\n");
   for (const std::string& text : silent) fmt::print("  {}\n", text);
+  return 0;
+}
+
+int plan(const RunArguments& arguments) {
+  if (arguments.kernel != "gemm" && arguments.kernel != "blockwise-fp8")
+    return bad(fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", arguments.kernel),
+               arguments.json);
+  Result<GemmProblem> problem = GemmSession::describe(arguments);
+  if (!problem) return bad(problem.error(), arguments.json);
+  if (std::string reason = why_not(*problem); !reason.empty()) return bad(reason, arguments.json);
+  const ChipLimits chip{arguments.sms != 0 ? arguments.sms : ChipLimits{}.sms};
+  const std::vector<GemmPlan> plans = gemm_plans(*problem, chip);
+  if (plans.empty()) return bad(plan_gemm(*problem, chip).error(), arguments.json);
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const GemmPlan& candidate : plans)
+      list.push_back(
+          {{"config", candidate.config->key},
+           {"splits", candidate.splits},
+           {"ctas", candidate.ctas},
+           {"raster",
+            {{"along", candidate.raster.along == Raster::Along::m ? "m" : "n"}, {"group", candidate.raster.group}}},
+           {"workspace_bytes", candidate.workspace_bytes},
+           {"predicted_us", candidate.predicted_us},
+           {"why", candidate.why}});
+    fmt::print("{}\n", list.dump(2));
+    return 0;
+  }
+  fmt::print("{}\n", plans.front().why);
+  for (size_t i = 1; i < plans.size(); ++i)
+    fmt::print("  {:5.2f} times as long  {}\n", plans[i].predicted_us / std::max(plans.front().predicted_us, 1e-9),
+               plans[i].why);
   return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "warploom/kernels/blockwise_fp8_data.hpp"
+
 namespace warploom::cli {
 namespace {
 
@@ -19,14 +21,59 @@ Result<loom::Schedule> schedule_of(const RunArguments& arguments) {
       fmt::format("{}:{:x}", arguments.policy.empty() ? "random" : arguments.policy, arguments.seed));
 }
 
-}  // namespace
+/// blockwise-fp8 as Blackwell runs it.
+class BlockwiseSession : public Session {
+ public:
+  BlockwiseSession(const RunArguments& arguments, std::string config, loom::Schedule schedule, Fill fill)
+      : Session(arguments, schedule),
+        config_(std::move(config)),
+        data_(static_cast<int>(arguments.m), static_cast<int>(arguments.n), static_cast<int>(arguments.k), fill,
+              arguments.data_seed),
+        fill_(fill) {}
 
-Result<Session> Session::prepare(const RunArguments& a) {
-  if (a.kernel != "blockwise-fp8")
-    return Error{fmt::format("there is no kernel '{}'; there is blockwise-fp8", a.kernel)};
-  if (a.on != "loom:sm100")
-    return Error{fmt::format("{} cannot run {}; it runs on loom:sm100 (compiled for sm_100a, no GPU launch yet)", a.on,
-                             a.kernel)};
+  Result<loom::Outcome> launch(const loom::Options& options) override {
+    return run_on_loom(data_.problem(arguments_.alpha, arguments_.beta), config_, {options, arguments_.sms});
+  }
+
+  GemmData::Accuracy compare() const override {
+    constexpr double quick = 4e9;  // multiply-adds in double: a few seconds
+    const double row = static_cast<double>(data_.n) * data_.k * 2;
+    const BlockwiseFP8Data::Accuracy accuracy =
+        data_.compare(arguments_.alpha, arguments_.beta, static_cast<int>(std::max(1.0, std::min(quick / row, 1e9))));
+    return {accuracy.max_abs_error,
+            accuracy.max_rel_error,
+            accuracy.diff,
+            accuracy.diff_unquantised,
+            accuracy.rounding_mismatches,
+            accuracy.within_rounding,
+            accuracy.padding_untouched,
+            accuracy.rows};
+  }
+
+  bool correct(const GemmData::Accuracy& accuracy) const override {
+    if (!accuracy.padding_untouched) return false;
+    if (fill_ == Fill::integer) return accuracy.rounding_mismatches == 0;
+    // Over many outputs, rounding to bf16 alone gives a diff of about 1.4e-6; few outputs may be worse off, each
+    // within half a unit in the last place.
+    const bool many = accuracy.rows * data_.n >= 512;
+    return many ? accuracy.diff < 3e-6 && accuracy.diff_unquantised < 1e-3 : accuracy.within_rounding;
+  }
+
+  std::string config() const override { return config_; }
+  std::string target() const override { return arguments_.on; }
+  int64_t m() const override { return data_.m; }
+  int64_t n() const override { return data_.n; }
+  int64_t k() const override { return data_.k; }
+
+ private:
+  std::string config_;
+  BlockwiseFP8Data data_;
+  Fill fill_;
+};
+
+Result<std::unique_ptr<Session>> prepare_blockwise(RunArguments a, loom::Schedule schedule) {
+  if (!a.tensors.empty() || !a.out.empty())
+    return Error{"--tensors and --out are for gemm, and for blockwise-fp8 on loom:sm90 or gpu"};
   constexpr int64_t largest = 1 << 20;
   for (int64_t extent : {a.m, a.n, a.k})
     if (extent < 1 || extent > largest)
@@ -36,17 +83,39 @@ Result<Session> Session::prepare(const RunArguments& a) {
                        4.0 * static_cast<double>(a.m) * static_cast<double>(a.n);
   if (bytes > 8e9)
     return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
-  if (a.fill != "normal" && a.fill != "integer")
-    return Error{fmt::format("--fill is normal or integer, not '{}'", a.fill)};
+  Result<Fill> fill = parse_fill(a.fill);
+  if (!fill) return Error{fill.error()};
+  if (a.sms == 0) a.sms = 148;
   if (a.sms < 1) return Error{"--sms must be at least 1"};
-
-  if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
-
-  const std::string config = !a.config.empty() ? a.config : a.m > 128 && a.sms > 1 ? "2sm-2x1" : "1sm-1x1";
+  const std::string config = !a.config.empty() && a.config != "auto" ? a.config
+                             : a.m > 128 && a.sms > 1                ? "2sm-2x1"
+                                                                     : "1sm-1x1";
   if (Result<BlockwiseFP8Config> found = find_blockwise_fp8_config(config); !found) return Error{found.error()};
+  return std::unique_ptr<Session>(std::make_unique<BlockwiseSession>(a, config, schedule, *fill));
+}
+
+}  // namespace
+
+Result<Fill> parse_fill(const std::string& text) {
+  if (text == "normal") return Fill::normal;
+  if (text == "uniform") return Fill::uniform;
+  if (text == "integer") return Fill::integer;
+  return Error{fmt::format("--data is normal, uniform or integer, not '{}'", text)};
+}
+
+Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments) {
+  RunArguments a = arguments;
+  if (a.kernel != "gemm" && a.kernel != "blockwise-fp8")
+    return Error{fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", a.kernel)};
+  const bool blockwise = a.kernel == "blockwise-fp8";
+  if (a.on.empty()) a.on = blockwise ? "loom:sm100" : "loom:sm90";
+  if (a.on != "loom:sm90" && a.on != "gpu" && !(blockwise && a.on == "loom:sm100"))
+    return Error{fmt::format("{} cannot run {}; it runs on loom:sm90{}, and on gpu where the program was built for one",
+                             a.on, a.kernel, blockwise ? ", on loom:sm100" : "")};
+  if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};
-  return Session(a, config, *schedule, a.fill == "integer" ? Fill::integer : Fill::normal);
+  return a.on == "loom:sm100" ? prepare_blockwise(a, *schedule) : GemmSession::prepare(a, *schedule);
 }
 
 loom::Options Session::options() const {
@@ -54,25 +123,6 @@ loom::Options Session::options() const {
   options.schedule = schedule_;
   options.workers = arguments_.workers;
   return options;
-}
-
-Result<loom::Outcome> Session::launch(const loom::Options& options) {
-  return run_on_loom(data_.problem(arguments_.alpha, arguments_.beta), config_, {options, arguments_.sms});
-}
-
-BlockwiseFP8Data::Accuracy Session::compare() const {
-  constexpr double quick = 4e9;  // multiply-adds in double: a few seconds
-  const double row = static_cast<double>(data_.n) * data_.k * 2;
-  return data_.compare(arguments_.alpha, arguments_.beta, static_cast<int>(std::max(1.0, std::min(quick / row, 1e9))));
-}
-
-bool Session::correct(const BlockwiseFP8Data::Accuracy& accuracy) const {
-  if (!accuracy.padding_untouched) return false;
-  if (fill_ == Fill::integer) return accuracy.rounding_mismatches == 0;
-  // Over many outputs, rounding to bf16 alone gives a diff of about 1.4e-6; few outputs may be worse off, each within
-  // half a unit in the last place.
-  const bool many = static_cast<int64_t>(accuracy.rows) * data_.n >= 512;
-  return many ? accuracy.diff < 3e-6 && accuracy.diff_unquantised < 1e-3 : accuracy.within_rounding;
 }
 
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites) {

@@ -1,44 +1,82 @@
-// One prepared problem on the loom: what run, mutate and demo have in common.
+// One prepared problem: what run, mutate and demo have in common, whichever kernel it is for.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "warploom/kernels/blockwise_fp8_data.hpp"
+#include "warploom/kernels/gemm_data.hpp"
 
 namespace warploom::cli {
 
 class Session {
  public:
   /// Checks the arguments and makes the data, or says in a sentence what is wrong.
-  static Result<Session> prepare(const RunArguments& arguments);
+  static Result<std::unique_ptr<Session>> prepare(const RunArguments& arguments);
+  virtual ~Session() = default;
 
-  Result<loom::Outcome> launch(const loom::Options& options);
+  virtual Result<loom::Outcome> launch(const loom::Options& options) = 0;
   /// A full check when that is quick, else as many rows as are.
-  BlockwiseFP8Data::Accuracy compare() const;
-  bool correct(const BlockwiseFP8Data::Accuracy& accuracy) const;
+  virtual GemmData::Accuracy compare() const = 0;
+  virtual bool correct(const GemmData::Accuracy& accuracy) const = 0;
+  virtual std::string config() const = 0;
+  virtual std::string target() const = 0;
+  virtual int64_t m() const = 0;
+  virtual int64_t n() const = 0;
+  virtual int64_t k() const = 0;
+  virtual int64_t batch() const { return 1; }
+  /// Of sessions that can: what the planner had to say, "" otherwise.
+  virtual std::string plan() const { return {}; }
+  /// Writes D where the arguments want it; "" or why not.
+  virtual std::string save() const { return {}; }
+
   loom::Options options() const;
 
-  const RunArguments& arguments() const { return arguments_; }
-  const std::string& config() const { return config_; }
-
- private:
-  Session(const RunArguments& arguments, std::string config, loom::Schedule schedule, Fill fill)
-      : arguments_(arguments),
-        config_(std::move(config)),
-        schedule_(schedule),
-        data_(static_cast<int>(arguments.m), static_cast<int>(arguments.n), static_cast<int>(arguments.k), fill,
-              arguments.data_seed),
-        fill_(fill) {}
+ protected:
+  Session(const RunArguments& arguments, loom::Schedule schedule) : arguments_(arguments), schedule_(schedule) {}
 
   RunArguments arguments_;
-  std::string config_;
   loom::Schedule schedule_;
-  BlockwiseFP8Data data_;
-  Fill fill_;
 };
 
+/// Microseconds and device of a session that runs on the GPU; `launch` only runs on the loom.
+struct GpuRun {
+  double microseconds = 0;
+  std::string device = {};
+};
+
+/// gemm, and blockwise-fp8 as Hopper runs it (cli/gemm_session.cpp).
+class GemmSession : public Session {
+ public:
+  static Result<std::unique_ptr<Session>> prepare(const RunArguments& arguments, loom::Schedule schedule);
+  /// The problem that the arguments describe, with addresses that nobody may touch: for planning.
+  static Result<GemmProblem> describe(const RunArguments& arguments);
+
+  Result<loom::Outcome> launch(const loom::Options& options) override;
+  Result<GpuRun> run_on_gpu();
+  GemmData::Accuracy compare() const override { return data_.compare_quickly(); }
+  bool correct(const GemmData::Accuracy& accuracy) const override { return data_.acceptable(accuracy); }
+  std::string config() const override { return plan_.config->key; }
+  std::string target() const override { return arguments_.on; }
+  int64_t m() const override { return data_.spec().m; }
+  int64_t n() const override { return data_.spec().n; }
+  int64_t k() const override { return data_.spec().k; }
+  int64_t batch() const override { return data_.spec().batch; }
+  std::string plan() const override { return plan_.why; }
+  std::string save() const override;
+  const GemmPlan& chosen() const { return plan_; }
+
+ private:
+  GemmSession(const RunArguments& arguments, loom::Schedule schedule, GemmData data)
+      : Session(arguments, schedule), data_(std::move(data)) {}
+
+  GemmData data_;
+  GemmPlan plan_;
+};
+
+/// normal, uniform or integer, or a sentence.
+Result<Fill> parse_fill(const std::string& text);
 /// "ALTERATION@SITE" with SITE a number in `sites`, or a sentence.
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites);
 std::string describe(const loom::Site& site);

@@ -49,7 +49,9 @@ BlockwiseFP8Data::BlockwiseFP8Data(int m_, int n_, int k_, Fill fill, uint64_t s
       n_stride_(round_up(n_, 8)),
       m_stride_(round_up(m_, 4)) {
   std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
+  std::normal_distribution<float> standard;
+  std::uniform_real_distribution<float> flat(-1.0f, 1.0f);
+  auto value = [&] { return fill == Fill::uniform ? flat(random) : standard(random); };
   auto small = [&](int limit) { return static_cast<float>(static_cast<int>(random() % (2 * limit + 1)) - limit); };
   const auto rows = static_cast<size_t>(m), columns = static_cast<size_t>(n), depth = static_cast<size_t>(k);
   const auto blocks = static_cast<size_t>(k_blocks_);
@@ -62,7 +64,7 @@ BlockwiseFP8Data::BlockwiseFP8Data(int m_, int n_, int k_, Fill fill, uint64_t s
   d.assign(rows * static_cast<size_t>(n_stride_), bf16{0x7fff});
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
-      c_[i * static_cast<size_t>(n_stride_) + j] = to_bf16(fill == Fill::integer ? small(8) : normal(random));
+      c_[i * static_cast<size_t>(n_stride_) + j] = to_bf16(fill == Fill::integer ? small(8) : value());
 
   if (fill == Fill::integer) {
     for (size_t i = 0; i < rows; ++i)
@@ -78,8 +80,8 @@ BlockwiseFP8Data::BlockwiseFP8Data(int m_, int n_, int k_, Fill fill, uint64_t s
 
   a_source_.resize(rows * depth);
   b_source_.resize(columns * depth);
-  for (float& value : a_source_) value = normal(random);
-  for (float& value : b_source_) value = normal(random);
+  for (float& element : a_source_) element = value();
+  for (float& element : b_source_) element = value();
   constexpr float largest = 448.0f;
   for (size_t i = 0; i < rows; ++i) {
     for (size_t kb = 0; kb < blocks; ++kb) {

@@ -26,22 +26,17 @@ Result<TensorMap> encode(const TensorMapArgs& args) { return loom::encode_tensor
 /// Memory of a multiple of 128 bytes: counters zero, partial sums NaN, so that one nobody wrote shows.
 class Workspace {
  public:
-  Workspace(size_t counter_bytes, size_t bytes) : counter_bytes_(counter_bytes), lines_((bytes + 127) / 128) {
+  Workspace(size_t counter_bytes, size_t bytes) : lines_((bytes + 127) / 128) {
     if (bytes == 0) return;
     std::memset(lines_.data(), 0xff, lines_.size() * sizeof(Line));
     std::memset(lines_.data(), 0, counter_bytes);
   }
   void* data() { return lines_.empty() ? nullptr : lines_.data(); }
-  bool counters_zero() const {
-    const auto* words = reinterpret_cast<const uint32_t*>(lines_.data());
-    return std::all_of(words, words + counter_bytes_ / sizeof(uint32_t), [](uint32_t word) { return word == 0; });
-  }
 
  private:
   struct alignas(128) Line {
     std::byte bytes[128];
   };
-  size_t counter_bytes_;
   std::vector<Line> lines_;
 };
 
@@ -50,7 +45,7 @@ class Workspace {
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
   size_t counter_bytes = 0;
   if (plan.config != nullptr && plan.splits > 1 && plan.workspace_bytes != 0)
-    counter_bytes = gemm_counter_bytes(problem, plan.config->shape, plan.splits);
+    counter_bytes = std::min(gemm_counter_bytes(problem, plan.config->shape, plan.splits), plan.workspace_bytes);
   Workspace workspace(counter_bytes, plan.workspace_bytes);
   Result<GemmLaunch> launch = make_launch(problem, plan, workspace.data(), &encode);
   if (!launch) return Error{launch.error()};
@@ -65,8 +60,9 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
   const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
   if (!row) return Error{row.error()};
   const std::vector<loom::TensorRef> tensors = gemm_tensors(problem, plan, workspace.data());
-  loom::Outcome outcome = loom::launch(config, entries[*row - gemm_configs().data()], &launch->params, tensors, options);
-  if (outcome.ok() && !workspace.counters_zero())
+  loom::Outcome outcome =
+      loom::launch(config, entries[*row - gemm_configs().data()], &launch->params, tensors, options);
+  if (outcome.ok() && !gemm_counters_zero(workspace.data(), counter_bytes))
     outcome.report.findings.push_back(
         {.code = "WORKSPACE",
          .message = "The kernel ended with split-K counters that are not zero, as the next launch needs them."});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warploom {
 namespace {
 
@@ -122,6 +124,11 @@ size_t gemm_workspace_bytes(const GemmProblem& p, const GemmShape& shape, int sp
   if (splits <= 1) return 0;
   const int64_t floats = gemm_tiles(p, shape).ctas * p.batch * splits * shape.partial_floats;
   return gemm_counter_bytes(p, shape, splits) + static_cast<size_t>(floats) * sizeof(float);
+}
+
+bool gemm_counters_zero(const void* workspace, size_t counter_bytes) {
+  const auto* counters = static_cast<const uint32_t*>(workspace);
+  return std::all_of(counters, counters + counter_bytes / sizeof(uint32_t), [](uint32_t c) { return c == 0; });
 }
 
 size_t span_bytes(int64_t inner, int64_t outer, int64_t stride, int batch, int64_t batch_stride, DType type) {

@@ -42,6 +42,9 @@ GemmTiles gemm_tiles(const GemmProblem& problem, const GemmShape& shape);
 size_t gemm_counter_bytes(const GemmProblem& problem, const GemmShape& shape, int splits);
 size_t gemm_workspace_bytes(const GemmProblem& problem, const GemmShape& shape, int splits);
 
+/// Whether a launch left the counters as the next one needs them.
+bool gemm_counters_zero(const void* workspace, size_t counter_bytes);
+
 /// Bytes from the first element of a tensor to its last.
 size_t span_bytes(int64_t inner, int64_t outer, int64_t stride, int batch, int64_t batch_stride, DType type);
 

@@ -67,7 +67,8 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
                                   m * n * (size_of(p.d.type) + (p.beta != 0.0f ? size_of(p.c.type) : 0)));
   const double on_chip = cycles / (costs.clock_ghz * 1e3);
   const double dram = bytes / costs.dram_bytes_per_us;
-  GemmPrediction prediction{costs.launch_us + std::max(on_chip, dram), waves, block.bound};
+  GemmPrediction prediction{costs.launch_us + std::max(on_chip, dram) + costs.overlap_loss * std::min(on_chip, dram),
+                            waves, block.bound};
   if (dram > on_chip)
     prediction.bound = "DRAM";
   else if (tail > loop)

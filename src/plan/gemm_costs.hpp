@@ -23,6 +23,7 @@ struct GemmCosts {
   double plain_bytes = 16;            ///< the same, element by element
   double partial_bytes = 32;          ///< per cycle and SM, partial sums of split K to L2 and back
   double split_cycles = 2000;         ///< the counter's round trip
+  double overlap_loss = 0.1;          ///< of the shorter of chip and DRAM time, what does not hide under the longer
 };
 
 struct GemmPrediction {

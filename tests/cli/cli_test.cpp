@@ -4,8 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <span>
 #include <string>
+
+#include "cli/safetensors.hpp"
+#include "warploom/kernels/gemm_problem.hpp"
+#include "warploom/types/convert.hpp"
 
 namespace {
 
@@ -14,7 +22,7 @@ struct Output {
   std::string text;  ///< standard output and error together
 };
 
-Output warploom(const std::string& arguments) {
+Output program(const std::string& arguments) {
   Output output;
   FILE* pipe = popen((std::string(WARPLOOM_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
   std::array<char, 4096> buffer{};
@@ -25,7 +33,7 @@ Output warploom(const std::string& arguments) {
 
 TEST(Cli, RunPrintsTheDocumentedJson) {
   const Output output =
-      warploom("run blockwise-fp8 --m 130 --n 72 --k 200 --beta 1 --on loom:sm100 --policy lazy --json");
+      program("run blockwise-fp8 --m 130 --n 72 --k 200 --beta 1 --on loom:sm100 --policy lazy --json");
   EXPECT_EQ(output.code, 0) << output.text;
   const auto json = nlohmann::json::parse(output.text);
   for (const char* key : {"kernel", "target", "config", "m", "n", "k", "correct", "max_abs_error", "max_rel_error",
@@ -38,23 +46,23 @@ TEST(Cli, RunPrintsTheDocumentedJson) {
 }
 
 TEST(Cli, ScheduleFromItsParts) {
-  const auto json = nlohmann::json::parse(warploom("run blockwise-fp8 --m 8 --n 8 --k 8 --seed 31 --json").text);
+  const auto json = nlohmann::json::parse(program("run blockwise-fp8 --m 8 --n 8 --k 8 --seed 31 --json").text);
   EXPECT_EQ(json["schedule"], "random:1f");
 }
 
 TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
-  const auto sites = nlohmann::json::parse(warploom("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
+  const auto sites = nlohmann::json::parse(program("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
   size_t site = 0;
   while (site < sites.size() &&
          !(sites[site]["operation"] == "mbarrier.arrive" && sites[site]["object"] == "accum.empty"))
     ++site;
   ASSERT_LT(site, sites.size());
   const std::string run = "run blockwise-fp8 --m 128 --n 128 --k 1200 --mutate drop@" + std::to_string(site);
-  const Output text = warploom(run);
+  const Output text = program(run);
   EXPECT_EQ(text.code, 1);
   EXPECT_NE(text.text.find("error DEADLOCK"), std::string::npos) << text.text;
   EXPECT_NE(text.text.find("accum.empty[0]"), std::string::npos) << text.text;
-  const Output json = warploom(run + " --json");
+  const Output json = program(run + " --json");
   EXPECT_EQ(json.code, 1);
   const auto parsed = nlohmann::json::parse(json.text);
   EXPECT_EQ(parsed["correct"], false);
@@ -67,15 +75,31 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --m 0", "m, n and k must lie between 1 and"},
       {"run blockwise-fp8 --m 1000000 --k 1000000", "too large"},
       {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'"},
-      {"run blockwise-fp8 --on gpu", "gpu cannot run blockwise-fp8"},
+      {"run gemm --on loom:sm100", "loom:sm100 cannot run gemm; it runs on loom:sm90"},
+      {"run gemm --on gpu", "this program was built without CUDA"},
+      {"run blockwise-fp8 --on tpu", "tpu cannot run blockwise-fp8"},
+      {"run gemm --a-type e4m3", "16-bit operands are of one type"},
+      {"run gemm --a-type f64", "--a-type is one of bf16, f16, f32, e4m3, e5m2, not 'f64'"},
+      {"run gemm --a-major row", "--a-major is one of k, mn"},
+      {"run gemm --bias k", "--bias is one of n, m, none"},
+      {"run gemm --activation swish", "--activation is one of none, relu"},
+      {"run gemm --config 9sm", "there is no configuration '9sm'; gemm has"},
+      {"run gemm --splits 17", "17 splits are not possible"},
+      {"run gemm --m -1", "must lie between 0 and"},
+      {"run gemm --m 100000 --n 100000", "too large"},
+      {"run gemm --tensors /nowhere.safetensors", "cannot open '/nowhere.safetensors'"},
+      {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
+      {"run blockwise-fp8 --out d.safetensors", "--tensors and --out are for gemm"},
+      {"plan gemm --d-type e5m2", "D is e5m2; it may be"},
+      {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
-      {"run blockwise-fp8 --fill zeros", "--fill is normal or integer"},
+      {"run blockwise-fp8 --fill zeros", "--data is normal, uniform or integer"},
       {"run blockwise-fp8 --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
       {"run blockwise-fp8 --sms 1 --config 2sm-2x1", "a chip of 1 SMs cannot hold a cluster of 2 CTAs"},
       {"run blockwise-fp8 --schedule lazy:0:skew=7 --m 8 --n 8 --k 8", "skew=7"},
   };
   for (const auto& [arguments, sentence] : cases) {
-    const Output output = warploom(arguments);
+    const Output output = program(arguments);
     EXPECT_NE(output.code, 0) << arguments;
     EXPECT_NE(output.text.find(sentence), std::string::npos) << arguments << "\n" << output.text;
     EXPECT_LE(std::count(output.text.begin(), output.text.end(), '\n'), 3) << output.text;
@@ -83,14 +107,119 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
 }
 
 TEST(Cli, MachineAndKernels) {
-  EXPECT_NE(warploom("machine").text.find("loom:sm100"), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(warploom("kernels --json").text).size(), 9u);
-  EXPECT_EQ(warploom("--help").code, 0);
-  EXPECT_EQ(warploom("run --help").code, 0);
+  EXPECT_NE(program("machine").text.find("loom:sm100"), std::string::npos);
+  const auto kernels = nlohmann::json::parse(program("kernels --json").text);
+  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
+            9);
+  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_90"; }),
+            static_cast<long>(warploom::gemm_configs().size()));
+  EXPECT_EQ(program("--help").code, 0);
+  EXPECT_EQ(program("run --help").code, 0);
+}
+
+TEST(Cli, GemmOnTheLoom) {
+  const auto json = nlohmann::json::parse(
+      program("run gemm --m 70 --n 90 --k 100 --batch 2 --beta 1 --bias n --activation relu --d-type f32 --splits 2 "
+              "--data integer --json")
+          .text);
+  EXPECT_EQ(json["correct"], true) << json;
+  EXPECT_EQ(json["target"], "loom:sm90");
+  EXPECT_EQ(json["batch"], 2);
+  EXPECT_EQ(json["max_abs_error"], 0.0);
+  EXPECT_NE(json["plan"].get<std::string>().find("2 splits"), std::string::npos) << json;
+  for (const char* scales : {"blocks", "rows"}) {
+    const Output scaled = program(std::string("run blockwise-fp8 --on loom:sm90 --m 70 --n 88 --k 300 --b-scales ") +
+                                  scales + " --policy adversarial");
+    EXPECT_EQ(scaled.code, 0) << scaled.text;
+    EXPECT_NE(scaled.text.find("correct"), std::string::npos) << scaled.text;
+  }
+  EXPECT_EQ(program("run gemm --m 0").code, 0);
+  EXPECT_EQ(program("run gemm --m 5 --n 6 --k 0 --beta 1").code, 0);
+}
+
+TEST(Cli, GemmMutantsAreReported) {
+  const auto sites = nlohmann::json::parse(program("run gemm --m 64 --n 64 --k 1200 --sites --json").text);
+  const auto site = std::find_if(sites.begin(), sites.end(), [](const auto& candidate) {
+    return candidate["operation"] == "mbarrier.arrive" && candidate["object"] == "input.empty";
+  });
+  ASSERT_NE(site, sites.end());
+  const Output output =
+      program("run gemm --m 64 --n 64 --k 1200 --mutate drop@" + std::to_string((*site)["site"].get<int>()));
+  EXPECT_EQ(output.code, 1) << output.text;
+  EXPECT_NE(output.text.find("error DEADLOCK"), std::string::npos) << output.text;
+}
+
+TEST(Cli, PlanNamesTheChoiceAndTheOthers) {
+  const Output output = program("plan gemm --m 4096 --n 4096 --k 4096");
+  EXPECT_EQ(output.code, 0);
+  EXPECT_NE(output.text.find("predicted"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("times as long"), std::string::npos) << output.text;
+  const auto json = nlohmann::json::parse(program("plan blockwise-fp8 --m 64 --n 4096 --k 7168 --json").text);
+  ASSERT_GT(json.size(), 1u);
+  double before = 0;
+  for (const auto& plan : json) {
+    EXPECT_GE(plan["predicted_us"].get<double>(), before);
+    before = plan["predicted_us"];
+  }
+}
+
+/// A folder that goes away with the test.
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("warploom_cli_" + std::to_string(std::random_device{}()));
+  Folder() { std::filesystem::create_directory(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(const char* name) const { return (path / name).string(); }
+};
+
+TEST(Cli, TensorsFromAFileToAFile) {
+  using warploom::DType;
+  const Folder folder;
+  constexpr int m = 3, n = 5, k = 20;
+  std::vector<uint16_t> a(m * k), b(n * k), c(m * n);
+  std::vector<float> bias(n);
+  auto code = [](float value) { return warploom::to_bf16(value).bits; };
+  for (size_t i = 0; i < a.size(); ++i) a[i] = code(static_cast<float>(i % 7) - 3);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = code(static_cast<float>(i % 5) - 2);
+  for (size_t i = 0; i < c.size(); ++i) c[i] = code(static_cast<float>(i));
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = 0.5f * static_cast<float>(i);
+  auto write = [&](const char* name, std::vector<int64_t> b_shape) {
+    const std::string path = folder.file(name);
+    EXPECT_EQ(warploom::cli::write_safetensors(path, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                                                      {"b", DType::bf16, b_shape, std::as_bytes(std::span(b))},
+                                                      {"c", DType::bf16, {m, n}, std::as_bytes(std::span(c))},
+                                                      {"bias", DType::f32, {n}, std::as_bytes(std::span(bias))}}),
+              "");
+    return path;
+  };
+  const std::string in = write("in.safetensors", {n, k}), out = folder.file("out.safetensors");
+  const Output output = program("run gemm --tensors " + in + " --beta 1 --bias n --out " + out);
+  ASSERT_EQ(output.code, 0) << output.text;
+  auto file = warploom::cli::SafeTensors::read(out);
+  ASSERT_TRUE(file) << file.error();
+  const warploom::cli::SafeTensor* d = file->find("d");
+  ASSERT_NE(d, nullptr);
+  EXPECT_EQ(d->type, DType::bf16);
+  ASSERT_EQ(d->shape, (std::vector<int64_t>{m, n}));
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      float sum = static_cast<float>(i * n + j) + bias[j];
+      for (size_t q = 0; q < k; ++q)
+        sum += (static_cast<float>((i * k + q) % 7) - 3) * (static_cast<float>((j * k + q) % 5) - 2);
+      uint16_t got = 0;
+      std::memcpy(&got, d->data.data() + (i * n + j) * 2, 2);
+      EXPECT_EQ(got, code(sum)) << i << " " << j;
+    }
+  const Output wrong = program("run gemm --tensors " + write("wrong.safetensors", {k, n}));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.text.find("they disagree on k"), std::string::npos) << wrong.text;
+  const Output none = program("run gemm --tensors " + out);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.text.find("the file has no tensor 'a'; it has d"), std::string::npos) << none.text;
 }
 
 TEST(Cli, DemoPlaysItsThreeActs) {
-  const Output output = warploom("demo");
+  const Output output = program("demo");
   EXPECT_EQ(output.code, 0);
   for (const char* part : {"1. ", "2. ", "3. ", "correct", "error DEADLOCK", "input.empty", "tensor core"})
     EXPECT_NE(output.text.find(part), std::string::npos) << part;

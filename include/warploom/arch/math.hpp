@@ -13,6 +13,9 @@ WARPLOOM_FN float add(float a, float b) noexcept;           ///< add.rn.f32
 WARPLOOM_FN float subtract(float a, float b) noexcept;      ///< sub.rn.f32
 /// max.f32: of a number and a NaN the number, of two zeros +0
 WARPLOOM_FN float maximum(float a, float b) noexcept;
+WARPLOOM_FN float maximum_or_nan(float a, float b) noexcept;  ///< max.NaN.f32: the same, but a NaN stays one
+WARPLOOM_FN float minimum(float a, float b) noexcept;         ///< min.f32: of a number and a NaN the number
+WARPLOOM_FN float absolute(float a) noexcept;                 ///< abs.f32
 WARPLOOM_FN float as_float(uint32_t bits) noexcept;
 WARPLOOM_FN uint32_t as_bits(float value) noexcept;
 WARPLOOM_FN float to_float(bf16 value) noexcept;

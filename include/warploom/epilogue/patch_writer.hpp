@@ -15,6 +15,7 @@
 #include "warploom/arch/tma.hpp"
 #include "warploom/epilogue/patch.hpp"
 #include "warploom/pipeline/epi_load.hpp"
+#include "warploom/types/epilogue.hpp"
 #include "warploom/types/unrolled.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {

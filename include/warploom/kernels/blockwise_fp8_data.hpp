@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "warploom/kernels/blockwise_fp8_problem.hpp"
+#include "warploom/kernels/fill.hpp"
 
 namespace warploom {
-
-/// normal: standard-normal matrices, quantised block by block (scale = largest magnitude / 448).
-/// integer: small integers and power-of-two scales, so that the only rounding anywhere is the last one.
-enum class Fill : uint8_t { normal, integer };
 
 /// Owns the tensors of one problem; rows are padded to 16 bytes, so that any m, n and k will do.
 class BlockwiseFP8Data {

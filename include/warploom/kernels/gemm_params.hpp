@@ -8,15 +8,12 @@
 #include <cstdint>
 
 #include "warploom/types/dtype.hpp"
+#include "warploom/types/epilogue.hpp"
 #include "warploom/types/raster.hpp"
 #include "warploom/types/tensor_map.hpp"
 
 namespace warploom {
 
-enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
-enum class BiasAlong : uint8_t { none, n, m };
-/// How C is read and D is written: not at all, by TMA, or element by element where TMA's 16-byte rules forbid it.
-enum class Path : uint8_t { none, tma, plain };
 /// fp32 scales of FP8 operands: none; one per 1 x 128 block of A and 128 x 128 block of B; one per 1 x 128 block of
 /// both.
 enum class Scaling : uint8_t { none, a_rows_b_blocks, a_rows_b_rows };

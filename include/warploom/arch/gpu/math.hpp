@@ -13,6 +13,21 @@ WARPLOOM_FN float maximum(float a, float b) noexcept {
   asm("max.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
   return larger;
 }
+WARPLOOM_FN float maximum_or_nan(float a, float b) noexcept {
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
+WARPLOOM_FN float minimum(float a, float b) noexcept {
+  float smaller;
+  asm("min.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
+  return smaller;
+}
+WARPLOOM_FN float absolute(float a) noexcept {
+  float magnitude;
+  asm("abs.f32 %0, %1;" : "=f"(magnitude) : "f"(a));
+  return magnitude;
+}
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return __uint_as_float(bits); }
 WARPLOOM_FN uint32_t as_bits(float value) noexcept { return __float_as_uint(value); }
 WARPLOOM_FN float to_float(bf16 value) noexcept { return as_float(static_cast<uint32_t>(value.bits) << 16); }

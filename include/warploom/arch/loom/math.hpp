@@ -30,6 +30,16 @@ WARPLOOM_FN float maximum(float a, float b) noexcept {
   if (a < b) return b;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(a) & std::bit_cast<uint32_t>(b));  // equal: -0 only if both are
 }
+WARPLOOM_FN float maximum_or_nan(float a, float b) noexcept {
+  return detail::canonical(a != a ? a : b != b ? b : maximum(a, b));
+}
+WARPLOOM_FN float minimum(float a, float b) noexcept {
+  if (a != a) return detail::canonical(b);
+  if (b != b || a < b) return a;
+  if (a > b) return b;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(a) | std::bit_cast<uint32_t>(b));  // equal: -0 if one is
+}
+WARPLOOM_FN float absolute(float a) noexcept { return std::bit_cast<float>(std::bit_cast<uint32_t>(a) & 0x7fffffffu); }
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return std::bit_cast<float>(bits); }
 WARPLOOM_FN uint32_t as_bits(float value) noexcept { return std::bit_cast<uint32_t>(value); }
 WARPLOOM_FN float to_float(bf16 value) noexcept { return ::warploom::to_float(value); }

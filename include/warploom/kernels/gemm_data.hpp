@@ -1,0 +1,114 @@
+// GEMMs made up for tests, demos and benchmarks, or read from files, and the double-precision answer to them.
+//
+//   GemmData data({.m = 300, .n = 520, .k = 1000, .beta = 1.0f, .fill = Fill::integer});
+//   auto outcome = run_on_loom(data.problem(), *plan_gemm(data.problem()));
+//   if (!data.acceptable(data.compare())) puts("wrong");
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "warploom/kernels/fill.hpp"
+#include "warploom/kernels/gemm_problem.hpp"
+
+namespace warploom {
+
+struct GemmDataSpec {
+  int m = 0, n = 0, k = 0, batch = 1;
+  DType a = DType::bf16, b = DType::bf16, d = DType::bf16;
+  Major a_major = Major::k, b_major = Major::k;
+  Scaling scaling = Scaling::none;
+  BiasAlong bias = BiasAlong::none;
+  DType bias_type = DType::f32;
+  Activation activation = Activation::none;
+  float alpha = 1.0f, beta = 0.0f;
+  Fill fill = Fill::normal;
+  uint64_t seed = 1;
+  int padding = 0;          ///< 16-byte units after every row and every matrix, beyond what TMA asks for
+  bool odd_output = false;  ///< C and D lie off 16 bytes, with rows one element longer than n: TMA cannot touch them
+  bool in_place = false;    ///< C is D; not with D in e4m3
+  bool shared_a = false;    ///< all matrices of the batch have the same A: batch stride 0
+};
+
+/// Dense tensors to take instead of made-up ones, row by row as OperandRef and OutputRef have them, batch outermost;
+/// nullptr: make them up. Scales of rows have `*_scales_stride` elements per K block.
+struct GemmSources {
+  const void *a = nullptr, *b = nullptr, *c = nullptr, *bias = nullptr;
+  const float *a_scales = nullptr, *b_scales = nullptr;
+  int64_t a_scales_stride = 0, b_scales_stride = 0;
+};
+
+/// Bytes at an address that is a multiple of 128.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(size_t bytes) : lines_((bytes + sizeof(Line) - 1) / sizeof(Line)) {}
+  std::byte* data() { return lines_.empty() ? nullptr : lines_.front().bytes; }
+  const std::byte* data() const { return lines_.empty() ? nullptr : lines_.front().bytes; }
+  size_t size() const { return lines_.size() * sizeof(Line); }
+
+ private:
+  struct alignas(128) Line {
+    std::byte bytes[128];
+  };
+  std::vector<Line> lines_;
+};
+
+/// Owns the tensors of one problem; rows are padded to 16 bytes, so that any m, n and k will do. Padding is NaN.
+class GemmData {
+ public:
+  explicit GemmData(const GemmDataSpec& spec, const GemmSources& sources = {});
+
+  /// D starts out as NaN (as C where it is in place), padding included.
+  GemmProblem problem();
+
+  struct Accuracy {
+    double max_abs_error = 0;         ///< against the operands as stored, in double
+    double max_rel_error = 0;         ///< ... relative to the largest magnitude of the answer
+    double diff = 0;                  ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
+    double diff_unquantised = 0;      ///< with scales, the same against the operands before quantisation
+    int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to D's type
+    bool within_rounding = true;      ///< each element within half a unit of D's type, plus what sums may lose
+    bool padding_untouched = true;    ///< nothing was written between rows, matrices or behind the last
+    int64_t rows = 0;                 ///< how many were compared
+  };
+  /// Compares at most `max_rows` rows of all matrices, spread evenly.
+  Accuracy compare(int64_t max_rows = int64_t{1} << 60) const;
+  /// As many rows as take a few seconds.
+  Accuracy compare_quickly() const;
+  /// Whether such a result is right: exact where the data is, within rounding otherwise.
+  bool acceptable(const Accuracy& accuracy) const;
+
+  const GemmDataSpec& spec() const { return spec_; }
+  /// D without padding, [batch, m, n].
+  std::vector<std::byte> dense_d() const;
+
+ private:
+  struct Tensor {
+    DType type = DType::bf16;
+    int64_t inner = 0, outer = 0, stride = 0, batch = 1, batch_stride = 0, offset = 0;  ///< elements
+    AlignedBytes bytes = {};
+    std::byte* at(int64_t matrix, int64_t line);
+    const std::byte* at(int64_t matrix, int64_t line) const;
+    int64_t last() const;  ///< one past the last element, offset included
+  };
+
+  static Tensor make(DType type, int64_t inner, int64_t outer, int64_t batch, int64_t unit, int64_t padding,
+                     int64_t offset);
+  void fill_operand(Tensor& tensor, uint64_t which, const void* source);
+  void fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_stride, int64_t block_rows, uint64_t which);
+  void unquantised_row(uint64_t which, int64_t row, float* values) const;
+  void decode_a_row(int64_t matrix, int64_t row, double* values) const;
+  void decode_b_columns(int64_t matrix, int64_t first, int count, double* panel) const;
+  void multiply(int64_t matrix, const std::vector<double>& rows, int64_t count, bool unquantised,
+                std::vector<double>& y, std::vector<double>* b_norms) const;
+
+  GemmDataSpec spec_;
+  int64_t k_blocks_ = 0;
+  int64_t a_scales_stride_ = 0, b_scales_stride_ = 0;
+  bool made_up_ = true;
+  Tensor a_, b_, c_, d_, bias_;
+  AlignedBytes a_scales_, b_scales_;
+};
+
+}  // namespace warploom

@@ -1,0 +1,274 @@
+// From the program's options, or a safetensors file, to a GEMM.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "cli/safetensors.hpp"
+#include "cli/session.hpp"
+#include "warploom/kernels/gemm_gpu_hook.hpp"
+
+namespace warploom::cli {
+namespace {
+
+template <class Value, size_t count>
+Result<Value> choice(const char* option, const std::string& text,
+                     const std::pair<const char*, Value> (&values)[count]) {
+  std::string all;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+  }
+  return Error{fmt::format("{} is one of {}, not '{}'", option, all, text)};
+}
+
+Result<DType> type_of(const char* option, const std::string& text) {
+  constexpr std::pair<const char*, DType> values[] = {
+      {"bf16", DType::bf16}, {"f16", DType::f16}, {"f32", DType::f32}, {"e4m3", DType::e4m3}, {"e5m2", DType::e5m2}};
+  return choice(option, text, values);
+}
+Result<Major> major_of(const char* option, const std::string& text) {
+  constexpr std::pair<const char*, Major> values[] = {{"k", Major::k}, {"mn", Major::mn}};
+  return choice(option, text, values);
+}
+
+/// Puts a choice where it belongs, and remembers the first sentence.
+struct Reader {
+  std::string error = {};
+  template <class T>
+  void operator()(T& to, Result<T> result) {
+    if (result)
+      to = *result;
+    else if (error.empty())
+      error = result.error();
+  }
+};
+
+Result<GemmDataSpec> spec_of(const RunArguments& a) {
+  GemmDataSpec spec;
+  constexpr int64_t largest = 1 << 24;
+  for (int64_t extent : {a.m, a.n, a.k, a.batch})
+    if (extent < 0 || extent > largest)
+      return Error{fmt::format("m, n, k and batch must lie between 0 and {}, not {}", largest, extent)};
+  spec.m = static_cast<int>(a.m);
+  spec.n = static_cast<int>(a.n);
+  spec.k = static_cast<int>(a.k);
+  spec.batch = static_cast<int>(a.batch);
+  spec.alpha = a.alpha;
+  spec.beta = a.beta;
+  spec.seed = a.data_seed;
+  Reader read;
+  read(spec.fill, parse_fill(a.fill));
+  read(spec.d, type_of("--d-type", a.d_type));
+  read(spec.bias_type, type_of("--bias-type", a.bias_type));
+  if (a.kernel == "blockwise-fp8") {
+    constexpr std::pair<const char*, Scaling> values[] = {{"blocks", Scaling::a_rows_b_blocks},
+                                                          {"rows", Scaling::a_rows_b_rows}};
+    spec.a = spec.b = DType::e4m3;
+    read(spec.scaling, choice("--b-scales", a.b_scales, values));
+  } else {
+    read(spec.a, type_of("--a-type", a.a_type));
+    read(spec.b, type_of("--b-type", a.b_type));
+    read(spec.a_major, major_of("--a-major", a.a_major));
+    read(spec.b_major, major_of("--b-major", a.b_major));
+  }
+  constexpr std::pair<const char*, BiasAlong> biases[] = {
+      {"n", BiasAlong::n}, {"m", BiasAlong::m}, {"none", BiasAlong::none}};
+  read(spec.bias, choice("--bias", a.bias.empty() ? "none" : a.bias, biases));
+  constexpr std::pair<const char*, Activation> activations[] = {{"none", Activation::none},
+                                                                {"relu", Activation::relu},
+                                                                {"gelu", Activation::gelu},
+                                                                {"gelu_tanh", Activation::gelu_tanh},
+                                                                {"silu", Activation::silu}};
+  read(spec.activation, choice("--activation", a.activation, activations));
+  if (!read.error.empty()) return Error{read.error};
+  return spec;
+}
+
+double bytes_of(const GemmDataSpec& s) {
+  const double m = s.m, n = s.n, k = s.k;
+  return s.batch * ((m * size_of(s.a) + n * size_of(s.b)) * k + 2 * m * n * size_of(s.d));
+}
+
+/// The problem of a spec, at addresses that nobody may touch, far enough apart.
+GemmProblem described(const GemmDataSpec& s) {
+  auto address = [next = uintptr_t{1} << 44]() mutable { return reinterpret_cast<void*>(next += uintptr_t{1} << 42); };
+  auto round_up = [](int64_t value, int64_t to) { return (std::max<int64_t>(value, 1) + to - 1) / to * to; };
+  auto operand = [&](DType type, Major major, int64_t rows) {
+    const int64_t stride = round_up(major == Major::k ? s.k : rows, 16 / size_of(type));
+    return OperandRef{address(), type, stride, stride * (major == Major::k ? rows : s.k), major};
+  };
+  const int64_t d_stride = round_up(s.n, 16 / size_of(s.d));
+  GemmProblem p;
+  p.m = s.m;
+  p.n = s.n;
+  p.k = s.k;
+  p.batch = s.batch;
+  p.a = operand(s.a, s.a_major, s.m);
+  p.b = operand(s.b, s.b_major, s.n);
+  p.d = {address(), s.d, d_stride, d_stride * s.m};
+  p.c = {address(), s.d == DType::e4m3 ? DType::bf16 : s.d, d_stride, d_stride * s.m};
+  p.bias = {address(), s.bias_type, s.bias};
+  p.alpha = s.alpha;
+  p.beta = s.beta;
+  p.activation = s.activation;
+  p.scaling = s.scaling;
+  p.a_scales = {static_cast<const float*>(address()), round_up(s.m, 4)};
+  p.b_scales = {static_cast<const float*>(address()), round_up(s.n, 4)};
+  return p;
+}
+
+// ---- tensors from a file
+
+std::string text_of(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+/// The last two dimensions, and a batch before them where there is one.
+struct Matrices {
+  int64_t batch = 1, outer = 0, inner = 0;
+};
+std::optional<Matrices> matrices_of(const SafeTensor& tensor) {
+  const std::vector<int64_t>& s = tensor.shape;
+  if (s.size() == 2) return Matrices{1, s[0], s[1]};
+  if (s.size() == 3) return Matrices{s[0], s[1], s[2]};
+  return std::nullopt;
+}
+
+/// Shapes and types from the file into `spec`, tensors into `sources`; "" or what does not fit.
+std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSources& sources) {
+  const SafeTensor *a = file.find("a"), *b = file.find("b"), *c = file.find("c"), *bias = file.find("bias");
+  if (a == nullptr || b == nullptr)
+    return fmt::format("the file has no tensor '{}'; it has {}", a == nullptr ? "a" : "b", file.names());
+  const std::optional<Matrices> of_a = matrices_of(*a), of_b = matrices_of(*b);
+  if (!of_a || !of_b)
+    return fmt::format("a is {} and b {}; both need two dimensions, or three with a batch", text_of(a->shape),
+                       text_of(b->shape));
+  spec.a = a->type;
+  spec.b = b->type;
+  const bool a_k = spec.a_major == Major::k, b_k = spec.b_major == Major::k;
+  const int64_t m = a_k ? of_a->outer : of_a->inner, k = a_k ? of_a->inner : of_a->outer;
+  const int64_t n = b_k ? of_b->outer : of_b->inner, k_of_b = b_k ? of_b->inner : of_b->outer;
+  if (k != k_of_b || of_a->batch != of_b->batch)
+    return fmt::format("a is {} and b {}: they disagree on {}", text_of(a->shape), text_of(b->shape),
+                       k != k_of_b ? "k" : "the batch");
+  constexpr int64_t largest = 1 << 24;
+  if (std::max({m, n, k, of_a->batch}) > largest) return fmt::format("extents go up to {}", largest);
+  spec.m = static_cast<int>(m);
+  spec.n = static_cast<int>(n);
+  spec.k = static_cast<int>(k);
+  spec.batch = static_cast<int>(of_a->batch);
+  sources.a = a->data.data();
+  sources.b = b->data.data();
+
+  const DType c_type = spec.d == DType::e4m3 ? DType::bf16 : spec.d;
+  if (spec.beta != 0.0f) {
+    if (c == nullptr) return "beta is not 0, and the file has no tensor 'c'";
+    const std::optional<Matrices> of_c = matrices_of(*c);
+    if (!of_c || of_c->outer != m || of_c->inner != n || of_c->batch != of_a->batch || c->type != c_type)
+      return fmt::format("c is {} in {}; it must be [{}, {}] in {}", text_of(c->shape), name_of(c->type), m, n,
+                         name_of(c_type));
+    sources.c = c->data.data();
+  }
+  if (spec.bias != BiasAlong::none) {
+    const int64_t length = spec.bias == BiasAlong::n ? n : m;
+    if (bias == nullptr) return "--bias asks for a tensor 'bias', and the file has none";
+    if (bias->shape != std::vector<int64_t>{length})
+      return fmt::format("bias is {}; it must be [{}]", text_of(bias->shape), length);
+    spec.bias_type = bias->type;
+    sources.bias = bias->data.data();
+  }
+  if (spec.scaling == Scaling::none) return {};
+  const int64_t blocks = (k + 127) / 128;
+  const SafeTensor *a_scales = file.find("a_scales"), *b_scales = file.find("b_scales");
+  auto fits = [](const SafeTensor* scales, int64_t outer, int64_t inner, bool exact) {
+    return scales != nullptr && scales->type == DType::f32 && scales->shape.size() == 2 && scales->shape[0] == outer &&
+           (exact ? scales->shape[1] == inner : scales->shape[1] >= inner);
+  };
+  if (!fits(a_scales, blocks, m, false))
+    return fmt::format("a_scales must be there, in f32, [{}, {} or more]", blocks, m);
+  const bool by_rows = spec.scaling == Scaling::a_rows_b_rows;
+  if (by_rows ? !fits(b_scales, blocks, n, false) : !fits(b_scales, (n + 127) / 128, blocks, true))
+    return by_rows ? fmt::format("b_scales must be there, in f32, [{}, {} or more]", blocks, n)
+                   : fmt::format("b_scales must be there, in f32, [{}, {}]", (n + 127) / 128, blocks);
+  sources.a_scales = reinterpret_cast<const float*>(a_scales->data.data());
+  sources.b_scales = reinterpret_cast<const float*>(b_scales->data.data());
+  sources.a_scales_stride = a_scales->shape[1];
+  sources.b_scales_stride = b_scales->shape[1];
+  return {};
+}
+
+constexpr const char* no_gpu =
+    "this program was built without CUDA; it runs on loom:sm90, and a build with -DWARPLOOM_GPU=ON runs on a GPU";
+
+}  // namespace
+
+Result<GemmProblem> GemmSession::describe(const RunArguments& arguments) {
+  Result<GemmDataSpec> spec = spec_of(arguments);
+  if (!spec) return Error{spec.error()};
+  return described(*spec);
+}
+
+Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& arguments, loom::Schedule schedule) {
+  RunArguments a = arguments;
+  const GemmGpuHook* gpu = nullptr;
+  if (a.on == "gpu") {
+    gpu = gemm_gpu_hook();
+    if (gpu == nullptr) return Error{no_gpu};
+    if (Result<std::string> device = gpu->device(); !device) return Error{device.error()};
+  }
+  Result<GemmDataSpec> spec = spec_of(a);
+  if (!spec) return Error{spec.error()};
+  GemmSources sources;
+  std::optional<SafeTensors> file;
+  if (!a.tensors.empty()) {
+    Result<SafeTensors> read = SafeTensors::read(a.tensors);
+    if (!read) return Error{read.error()};
+    file.emplace(std::move(*read));
+    if (std::string problem = take_tensors(*file, *spec, sources); !problem.empty())
+      return Error{fmt::format("{}: {}", a.tensors, problem)};
+  }
+  if (const double bytes = bytes_of(*spec); bytes > 8e9)
+    return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
+  if (std::string reason = why_not(described(*spec)); !reason.empty()) return Error{reason};
+
+  const ChipLimits chip{a.sms != 0 ? a.sms : gpu != nullptr ? gpu->sms() : ChipLimits{}.sms};
+  std::unique_ptr<GemmSession> session(new GemmSession(a, schedule, GemmData(*spec, sources)));
+  auto planned = [&]() -> Result<GemmPlan> {
+    const GemmProblem problem = session->data_.problem();
+    if (!a.config.empty() && a.config != "auto") {
+      Result<const GemmConfig*> config = find_gemm_config(a.config);
+      if (!config) return Error{config.error()};
+      return plan_gemm(problem, **config, a.splits, chip);
+    }
+    Result<GemmPlan> best = plan_gemm(problem, chip);
+    return !best || a.splits == 0 ? best : plan_gemm(problem, *best->config, a.splits, chip);
+  }();
+  if (!planned) return Error{planned.error()};
+  session->plan_ = *planned;
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+Result<loom::Outcome> GemmSession::launch(const loom::Options& options) {
+  return run_on_loom(data_.problem(), plan_, options);
+}
+
+Result<GpuRun> GemmSession::run_on_gpu() {
+  const GemmGpuHook* gpu = gemm_gpu_hook();
+  if (gpu == nullptr) return Error{no_gpu};
+  Result<std::string> device = gpu->device();
+  if (!device) return Error{device.error()};
+  Result<GemmGpuRun> ran = gpu->run(data_.problem(), plan_, std::max(arguments_.launches, 1));
+  if (!ran) return Error{ran.error()};
+  return GpuRun{ran->microseconds, *device};
+}
+
+std::string GemmSession::save() const {
+  if (arguments_.out.empty()) return {};
+  const GemmDataSpec& spec = data_.spec();
+  const std::vector<std::byte> dense = data_.dense_d();
+  std::vector<int64_t> shape{spec.m, spec.n};
+  if (spec.batch != 1) shape.insert(shape.begin(), spec.batch);
+  return write_safetensors(arguments_.out, {{"d", spec.d, shape, dense}});
+}
+
+}  // namespace warploom::cli

@@ -1,0 +1,56 @@
+// The safetensors format: eight bytes of header length, a JSON header {name: {dtype, shape, data_offsets}}, the data.
+//
+//   auto file = SafeTensors::read("layer.safetensors");                    // or one sentence
+//   if (const SafeTensor* a = file->find("a")) use(a->type, a->shape, a->data);
+//   std::string problem = write_safetensors("out.safetensors", {{"d", DType::bf16, {m, n}, bytes}});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warploom/types/dtype.hpp"
+#include "warploom/types/result.hpp"
+
+namespace warploom::cli {
+
+struct SafeTensor {
+  DType type = DType::f32;
+  std::vector<int64_t> shape = {};
+  std::span<const std::byte> data = {};  ///< row-major, of the file that was read
+};
+
+class SafeTensors {
+ public:
+  /// Takes F32, F16, BF16, F8_E4M3 and F8_E5M2. Tensors of other types are not read, and `find` does not see them.
+  static Result<SafeTensors> read(const std::string& path);
+  static Result<SafeTensors> parse(std::vector<std::byte> file);
+
+  const SafeTensor* find(const std::string& name) const;
+  std::string names() const;  ///< with commas
+
+  // The tensors refer to the file's bytes, which move along.
+  SafeTensors(SafeTensors&&) = default;
+  SafeTensors& operator=(SafeTensors&&) = default;
+
+ private:
+  SafeTensors() = default;
+
+  std::vector<std::byte> file_;
+  std::map<std::string, SafeTensor> tensors_;
+};
+
+struct NamedTensor {
+  std::string name;
+  DType type;
+  std::vector<int64_t> shape;
+  std::span<const std::byte> data;
+};
+std::vector<std::byte> to_safetensors(const std::vector<NamedTensor>& tensors);
+/// "" or why it could not be written.
+std::string write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors);
+
+}  // namespace warploom::cli

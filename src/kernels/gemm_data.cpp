@@ -1,0 +1,211 @@
+#include "warploom/kernels/gemm_data.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/gemm_values.hpp"
+#include "warploom/types/convert.hpp"
+
+namespace warploom {
+namespace {
+
+constexpr int64_t block = 128;
+constexpr float largest_e4m3 = 448.0f;
+
+int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// As to_e4m3, without a call to frexp: there are a great many elements.
+uint8_t quantise(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 31 << 7, magnitude = bits & 0x7fffffff;
+  if (magnitude < 0x3c800000)  // below 2^-6: subnormal, in units of 2^-9
+    return static_cast<uint8_t>(sign | static_cast<uint32_t>(std::lrint(std::fabs(value) * 512.0f)));
+  const uint32_t rounded = magnitude + 0x7ffff + (magnitude >> 20 & 1);
+  return static_cast<uint8_t>(sign | std::min<uint32_t>((rounded >> 20) - (120u << 3), 0x7e));
+}
+
+float* floats(AlignedBytes& bytes) { return reinterpret_cast<float*>(bytes.data()); }
+
+}  // namespace
+
+std::byte* GemmData::Tensor::at(int64_t matrix, int64_t line) {
+  return bytes.data() + (offset + matrix * batch_stride + line * stride) * size_of(type);
+}
+const std::byte* GemmData::Tensor::at(int64_t matrix, int64_t line) const {
+  return bytes.data() + (offset + matrix * batch_stride + line * stride) * size_of(type);
+}
+int64_t GemmData::Tensor::last() const {
+  if (inner == 0 || outer == 0 || batch == 0) return offset;
+  return offset + (batch - 1) * batch_stride + (outer - 1) * stride + inner;
+}
+
+GemmData::Tensor GemmData::make(DType type, int64_t inner, int64_t outer, int64_t batch, int64_t unit, int64_t padding,
+                                int64_t offset) {
+  Tensor tensor;
+  tensor.type = type;
+  tensor.inner = inner;
+  tensor.outer = outer;
+  tensor.batch = batch;
+  tensor.stride = round_up(std::max<int64_t>(inner, 1), unit) + padding;
+  tensor.batch_stride = round_up(tensor.stride * std::max<int64_t>(outer, 1), unit) + padding;
+  tensor.offset = offset;
+  // A few elements behind the last, to see that they stay as they are; an empty tensor has an address, too.
+  const int64_t elements = offset + tensor.batch_stride * batch + 16;
+  tensor.bytes = AlignedBytes(static_cast<size_t>(elements) * size_of(type));
+  fill_with_nan(type, tensor.bytes.data(), static_cast<int64_t>(tensor.bytes.size() / size_of(type)));
+  return tensor;
+}
+
+void GemmData::fill_operand(Tensor& tensor, uint64_t which, const void* source) {
+  const auto line_bytes = static_cast<size_t>(tensor.inner) * size_of(tensor.type);
+  const bool addend = which != stream_a && which != stream_b;
+  const std::vector<float>& values = value_table(spec_.fill, addend ? Values::addend : Values::operand);
+  std::vector<uint32_t> codes(source == nullptr ? values.size() : 0);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = encode_value(tensor.type, values[i]);
+  const int64_t lines = tensor.batch * tensor.outer;
+  in_parallel(lines, lines * tensor.inner, [&](int64_t line) {
+    std::byte* to = tensor.at(line / tensor.outer, line % tensor.outer);
+    if (source != nullptr) {
+      std::memcpy(to, static_cast<const std::byte*>(source) + static_cast<size_t>(line) * line_bytes, line_bytes);
+      return;
+    }
+    RowRandom(spec_.seed, which, static_cast<uint64_t>(line)).indices(tensor.inner, [&](int64_t i, uint16_t index) {
+      store_bits(tensor.type, to + i * size_of(tensor.type), codes[index]);
+    });
+  });
+}
+
+void GemmData::unquantised_row(uint64_t which, int64_t row, float* values) const {
+  const std::vector<float>& table = value_table(spec_.fill, Values::operand);
+  RowRandom(spec_.seed, which, static_cast<uint64_t>(row)).indices(spec_.k, [&](int64_t i, uint16_t index) {
+    values[i] = table[index];
+  });
+}
+
+/// Quantises made-up rows with one scale per K block and `block_rows` rows. Scales of single rows are [K block][row],
+/// those of blocks [block of rows][K block].
+void GemmData::fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_stride, int64_t block_rows,
+                           uint64_t which) {
+  const int64_t k = spec_.k;
+  in_parallel(ceil_div(tensor.outer, block_rows), tensor.outer * k, [&](int64_t group) {
+    const int64_t first = group * block_rows, rows = std::min(block_rows, tensor.outer - first);
+    std::vector<float> values(static_cast<size_t>(rows * k));
+    for (int64_t r = 0; r < rows; ++r) unquantised_row(which, first + r, values.data() + r * k);
+    RowRandom random(spec_.seed, which == stream_a ? stream_a_scales : stream_b_scales, static_cast<uint64_t>(group));
+    for (int64_t kb = 0; kb < k_blocks_; ++kb) {
+      const int64_t begin = kb * block, end = std::min(k, begin + block);
+      float scale = 1.0f;
+      if (spec_.fill == Fill::integer) {
+        scale = static_cast<float>(1u << random.next() % 3);
+      } else {
+        float amax = 0;
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t q = begin; q < end; ++q)
+            amax = std::max(amax, std::fabs(values[static_cast<size_t>(r * k + q)]));
+        if (amax > 0) scale = amax / largest_e4m3;
+      }
+      const bool by_blocks = block_rows > 1;
+      floats(scales)[by_blocks ? group * scales_stride + kb : kb * scales_stride + first] = scale;
+      // Integers are stored as they are; what they stand for is larger.
+      const float inverse = spec_.fill == Fill::integer ? 1.0f : 1.0f / scale;
+      for (int64_t r = 0; r < rows; ++r) {
+        std::byte* to = tensor.at(0, first + r);
+        for (int64_t q = begin; q < end; ++q)
+          to[q] = static_cast<std::byte>(quantise(values[static_cast<size_t>(r * k + q)] * inverse));
+      }
+    }
+  });
+}
+
+GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_(spec) {
+  const int64_t m = spec.m, n = spec.n, k = spec.k, batch = spec.batch;
+  k_blocks_ = ceil_div(k, block);
+  made_up_ = sources.a == nullptr && sources.b == nullptr;
+  auto operand = [&](DType type, Major major, int64_t rows, int64_t matrices) {
+    const int64_t unit = 16 / size_of(type);
+    return major == Major::k ? make(type, k, rows, matrices, unit, spec.padding * unit, 0)
+                             : make(type, rows, k, matrices, unit, spec.padding * unit, 0);
+  };
+  auto output = [&](DType type) {
+    const int64_t unit = spec.odd_output ? 1 : 16 / size_of(type);
+    return make(type, n, m, batch, unit, spec.odd_output ? 1 : spec.padding * unit, spec.odd_output ? 1 : 0);
+  };
+  a_ = operand(spec.a, spec.a_major, m, spec.shared_a ? 1 : batch);
+  b_ = operand(spec.b, spec.b_major, n, batch);
+  if (spec.shared_a) a_.batch_stride = 0;
+  c_ = output(spec.d == DType::e4m3 ? DType::bf16 : spec.d);
+  d_ = output(spec.d);
+  const int64_t bias_length = spec.bias == BiasAlong::n ? n : spec.bias == BiasAlong::m ? m : 0;
+  bias_ = make(spec.bias_type, bias_length, 1, 1, 1, 0, 0);
+
+  if (spec.scaling != Scaling::none) {
+    const bool by_rows = spec.scaling == Scaling::a_rows_b_rows;
+    a_scales_stride_ = round_up(std::max<int64_t>(m, 1), 4) + 4 * spec.padding;
+    b_scales_stride_ = by_rows ? round_up(std::max<int64_t>(n, 1), 4) + 4 * spec.padding : k_blocks_;
+    const int64_t b_lines = by_rows ? k_blocks_ : ceil_div(n, block);
+    a_scales_ = AlignedBytes(static_cast<size_t>(a_scales_stride_ * k_blocks_ + 4) * sizeof(float));
+    b_scales_ = AlignedBytes(static_cast<size_t>(b_scales_stride_ * b_lines + 4) * sizeof(float));
+    for (AlignedBytes* scales : {&a_scales_, &b_scales_})
+      fill_with_nan(DType::f32, scales->data(), static_cast<int64_t>(scales->size() / sizeof(float)));
+    if (made_up_) {
+      fill_scaled(a_, a_scales_, a_scales_stride_, 1, stream_a);
+      fill_scaled(b_, b_scales_, b_scales_stride_, by_rows ? 1 : block, stream_b);
+    } else {
+      auto copy = [](AlignedBytes& to, int64_t to_stride, const float* from, int64_t from_stride, int64_t length,
+                     int64_t lines) {
+        for (int64_t line = 0; line < lines; ++line)
+          for (int64_t i = 0; i < length; ++i) floats(to)[line * to_stride + i] = from[line * from_stride + i];
+      };
+      copy(a_scales_, a_scales_stride_, sources.a_scales, sources.a_scales_stride, m, k_blocks_);
+      copy(b_scales_, b_scales_stride_, sources.b_scales, sources.b_scales_stride, by_rows ? n : k_blocks_, b_lines);
+    }
+  }
+  if (spec.scaling == Scaling::none || !made_up_) {
+    fill_operand(a_, stream_a, sources.a);
+    fill_operand(b_, stream_b, sources.b);
+  }
+  if (spec.beta != 0.0f) fill_operand(c_, stream_c, sources.c);
+  if (spec.bias != BiasAlong::none) fill_operand(bias_, stream_bias, sources.bias);
+}
+
+GemmProblem GemmData::problem() {
+  if (spec_.in_place && spec_.beta != 0.0f)
+    std::memcpy(d_.bytes.data(), c_.bytes.data(), d_.bytes.size());
+  else
+    fill_with_nan(d_.type, d_.bytes.data(), static_cast<int64_t>(d_.bytes.size() / size_of(d_.type)));
+  GemmProblem p;
+  p.m = spec_.m;
+  p.n = spec_.n;
+  p.k = spec_.k;
+  p.batch = spec_.batch;
+  p.a = {a_.bytes.data(), a_.type, a_.stride, a_.batch_stride, spec_.a_major};
+  p.b = {b_.bytes.data(), b_.type, b_.stride, b_.batch_stride, spec_.b_major};
+  p.d = {d_.at(0, 0), d_.type, d_.stride, d_.batch_stride};
+  if (spec_.beta != 0.0f) {
+    p.c = {c_.at(0, 0), c_.type, c_.stride, c_.batch_stride};
+    if (spec_.in_place) p.c.data = p.d.data;
+  }
+  if (spec_.bias != BiasAlong::none) p.bias = {bias_.bytes.data(), bias_.type, spec_.bias};
+  p.alpha = spec_.alpha;
+  p.beta = spec_.beta;
+  p.activation = spec_.activation;
+  p.scaling = spec_.scaling;
+  if (spec_.scaling != Scaling::none) {
+    p.a_scales = {floats(a_scales_), a_scales_stride_};
+    p.b_scales = {floats(b_scales_), spec_.scaling == Scaling::a_rows_b_rows ? b_scales_stride_ : 0};
+  }
+  return p;
+}
+
+std::vector<std::byte> GemmData::dense_d() const {
+  const auto row = static_cast<size_t>(spec_.n) * size_of(d_.type);
+  std::vector<std::byte> dense(row * static_cast<size_t>(spec_.m) * static_cast<size_t>(spec_.batch));
+  for (int64_t line = 0; line < int64_t{spec_.batch} * spec_.m; ++line)
+    std::memcpy(dense.data() + static_cast<size_t>(line) * row, d_.at(line / spec_.m, line % spec_.m), row);
+  return dense;
+}
+
+}  // namespace warploom

@@ -1,0 +1,199 @@
+// Made-up GEMMs and their check, against the definition written out: what is right passes, what is not does not.
+#include "warploom/kernels/gemm_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/gemm_values.hpp"
+
+namespace warploom {
+namespace {
+
+double element(const OperandRef& ref, int64_t matrix, int64_t row, int64_t k) {
+  const int64_t at = matrix * ref.batch_stride + (ref.major == Major::k ? row * ref.stride + k : k * ref.stride + row);
+  return decode_value(ref.type, static_cast<const std::byte*>(ref.data) + at * size_of(ref.type));
+}
+
+/// The definition, element by element.
+void solve(const GemmProblem& p) {
+  auto* d = static_cast<std::byte*>(p.d.data);
+  const auto* c = static_cast<const std::byte*>(p.c.data);
+  const auto* bias = static_cast<const std::byte*>(p.bias.data);
+  for (int64_t z = 0; z < p.batch; ++z)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          double product = element(p.a, z, i, k) * element(p.b, z, j, k);
+          if (p.scaling != Scaling::none) {
+            product *= p.a_scales.data[k / 128 * p.a_scales.stride + i];
+            product *= p.scaling == Scaling::a_rows_b_rows ? p.b_scales.data[k / 128 * p.b_scales.stride + j]
+                                                           : p.b_scales.data[j / 128 * ((p.k + 127) / 128) + k / 128];
+          }
+          sum += product;
+        }
+        double y = p.alpha * sum;
+        if (p.beta != 0.0f)
+          y += p.beta * static_cast<double>(decode_value(
+                            p.c.type, c + (z * p.c.batch_stride + i * p.c.stride + j) * size_of(p.c.type)));
+        if (p.bias.along != BiasAlong::none)
+          y += decode_value(p.bias.type, bias + (p.bias.along == BiasAlong::n ? j : i) * size_of(p.bias.type));
+        switch (p.activation) {
+          case Activation::none: break;
+          case Activation::relu: y = std::max(y, 0.0); break;
+          case Activation::gelu: y = y * 0.5 * std::erfc(-y / std::sqrt(2.0)); break;
+          case Activation::gelu_tanh:
+            y = 0.5 * y * (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
+            break;
+          case Activation::silu: y = y / (1 + std::exp(-y)); break;
+        }
+        store_bits(p.d.type, d + (z * p.d.batch_stride + i * p.d.stride + j) * size_of(p.d.type),
+                   encode_value(p.d.type, static_cast<float>(y)));
+      }
+}
+
+std::vector<GemmDataSpec> specs() {
+  std::vector<GemmDataSpec> list;
+  for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3}) {
+    list.push_back({.m = 13, .n = 21, .k = 70, .d = d, .beta = 0.5f});
+    list.push_back({.m = 13,
+                    .n = 21,
+                    .k = 70,
+                    .batch = 3,
+                    .a = DType::f16,
+                    .b = DType::f16,
+                    .d = d,
+                    .a_major = Major::mn,
+                    .bias = BiasAlong::m,
+                    .padding = 1});
+    list.push_back({.m = 20,
+                    .n = 40,
+                    .k = 33,
+                    .d = d,
+                    .b_major = Major::mn,
+                    .bias = BiasAlong::n,
+                    .bias_type = DType::bf16,
+                    .alpha = 0.25f,
+                    .odd_output = true});
+    list.push_back({.m = 20,
+                    .n = 48,
+                    .k = 200,
+                    .a = DType::e4m3,
+                    .b = DType::e4m3,
+                    .d = d,
+                    .scaling = Scaling::a_rows_b_blocks,
+                    .beta = 1.0f});
+    list.push_back({.m = 9,
+                    .n = 136,
+                    .k = 300,
+                    .a = DType::e4m3,
+                    .b = DType::e4m3,
+                    .d = d,
+                    .scaling = Scaling::a_rows_b_rows,
+                    .padding = 2});
+    list.push_back(
+        {.m = 30, .n = 31, .k = 100, .batch = 2, .a = DType::e5m2, .b = DType::e4m3, .d = d, .shared_a = true});
+  }
+  for (Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    list.push_back(
+        {.m = 30, .n = 31, .k = 40, .activation = activation, .alpha = 0.1f, .beta = -1.0f, .in_place = true});
+  list.push_back({.m = 5, .n = 6, .k = 0, .bias = BiasAlong::n, .beta = 1.0f});
+  return list;
+}
+
+TEST(GemmData, TheDefinitionPasses) {
+  for (Fill fill : {Fill::normal, Fill::uniform, Fill::integer})
+    for (GemmDataSpec spec : specs()) {
+      spec.fill = fill;
+      SCOPED_TRACE(testing::Message() << spec.m << "x" << spec.n << "x" << spec.k << " " << name_of(spec.a) << " to "
+                                      << name_of(spec.d) << " fill " << static_cast<int>(fill));
+      GemmData data(spec);
+      const GemmProblem p = data.problem();
+      solve(p);
+      const GemmData::Accuracy accuracy = data.compare();
+      EXPECT_EQ(accuracy.rounding_mismatches, 0);
+      EXPECT_TRUE(accuracy.within_rounding);
+      EXPECT_TRUE(accuracy.padding_untouched);
+      EXPECT_EQ(accuracy.rows, int64_t{spec.m} * spec.batch);
+      EXPECT_TRUE(data.acceptable(accuracy)) << accuracy.diff << " " << accuracy.diff_unquantised;
+    }
+}
+
+TEST(GemmData, OneWrongElementIsSeen) {
+  for (GemmDataSpec spec : specs()) {
+    spec.fill = Fill::integer;
+    GemmData data(spec);
+    const GemmProblem p = data.problem();
+    solve(p);
+    auto* d = static_cast<std::byte*>(p.d.data);
+    const int64_t at = (p.batch - 1) * p.d.batch_stride + (p.m - 1) * p.d.stride + p.n - 1;
+    std::byte* last = d + at * size_of(p.d.type);
+    store_bits(p.d.type, last, encode_value(p.d.type, decode_value(p.d.type, last) / 2 + 9.0f));
+    const GemmData::Accuracy accuracy = data.compare();
+    EXPECT_EQ(accuracy.rounding_mismatches, 1);
+    if (spec.activation == Activation::none) {
+      EXPECT_FALSE(data.acceptable(accuracy));
+    }
+  }
+}
+
+TEST(GemmData, WhatNobodyWroteAndWhatNobodyMayWriteIsSeen) {
+  for (const GemmDataSpec& spec : specs()) {
+    if (spec.in_place) continue;
+    GemmData data(spec);
+    EXPECT_FALSE(data.acceptable(data.compare())) << "D is NaN";
+    const GemmProblem p = data.problem();
+    solve(p);
+    EXPECT_TRUE(data.compare().padding_untouched);
+    auto* d = static_cast<std::byte*>(p.d.data);
+    const int64_t behind = (p.batch - 1) * p.d.batch_stride + (p.m - 1) * p.d.stride + p.n;
+    store_bits(p.d.type, d + behind * size_of(p.d.type), 0);
+    EXPECT_FALSE(data.compare().padding_untouched);
+    EXPECT_FALSE(data.acceptable(data.compare()));
+  }
+}
+
+TEST(GemmData, FewRowsStandForMany) {
+  GemmData data({.m = 1000, .n = 64, .k = 64, .fill = Fill::integer});
+  const GemmProblem p = data.problem();
+  solve(p);
+  const GemmData::Accuracy some = data.compare(10);
+  EXPECT_EQ(some.rows, 10);
+  EXPECT_EQ(some.rounding_mismatches, 0);
+}
+
+TEST(GemmData, QuantisationLosesWhatIsExpected) {
+  GemmData data({.m = 64,
+                 .n = 128,
+                 .k = 512,
+                 .a = DType::e4m3,
+                 .b = DType::e4m3,
+                 .d = DType::f32,
+                 .scaling = Scaling::a_rows_b_blocks});
+  solve(data.problem());
+  const GemmData::Accuracy accuracy = data.compare();
+  EXPECT_LT(accuracy.diff, 1e-12);
+  EXPECT_GT(accuracy.diff_unquantised, 1e-5);
+  EXPECT_LT(accuracy.diff_unquantised, 1e-3);
+}
+
+TEST(GemmData, TensorsFromElsewhereAreTaken) {
+  const GemmDataSpec spec{.m = 3, .n = 5, .k = 7, .d = DType::f32};
+  std::vector<uint16_t> a(21), b(35);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<uint16_t>(encode_value(DType::bf16, static_cast<float>(i)));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = static_cast<uint16_t>(encode_value(DType::bf16, i % 5 == 0 ? 1.0f : 0.0f));
+  GemmData data(spec, {.a = a.data(), .b = b.data()});
+  const GemmProblem p = data.problem();
+  EXPECT_EQ(element(p.a, 0, 2, 6), 20.0);
+  EXPECT_EQ(element(p.b, 0, 1, 3), 1.0);
+  solve(p);
+  EXPECT_TRUE(data.acceptable(data.compare()));
+  const std::vector<std::byte> dense = data.dense_d();
+  EXPECT_EQ(dense.size(), 3 * 5 * 4u);
+  EXPECT_EQ(decode_value(DType::f32, dense.data()), 5.0f);  // a 0 .. 6 where b is 1: at 0 and 5
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,173 @@
+// A launch's parameters: tensor maps as GemmShape promises them, paths by TMA's rules, tensors to the byte.
+#include <gtest/gtest.h>
+
+#include "loom/units/tma.hpp"
+#include "plan/gemm_problems.hpp"
+
+namespace warploom::test {
+namespace {
+
+bool empty(const TensorMap& map) {
+  for (uint64_t word : map.opaque)
+    if (word != 0) return false;
+  return true;
+}
+
+void expect_map(const char* what, const TensorMap& map, std::array<uint64_t, 3> dims, std::array<uint32_t, 3> box,
+                Swizzle swizzle) {
+  SCOPED_TRACE(what);
+  ASSERT_FALSE(empty(map));
+  const TensorMapArgs args = loom::decode_tensor_map(map).args;
+  EXPECT_EQ(args.rank, 3u);
+  for (size_t d = 0; d < 3; ++d) {
+    EXPECT_EQ(args.dims[d], dims[d]) << d;
+    EXPECT_EQ(args.box[d], box[d]) << d;
+  }
+  EXPECT_EQ(args.swizzle, swizzle);
+}
+
+TEST(GemmParams, MapsAreWhatTheShapeSays) {
+  constexpr int m = 300, n = 512, k = 1000;
+  for (const GemmConfig& config : gemm_configs())
+    for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3}) {
+      SCOPED_TRACE(std::string(config.key) + " " + name_of(d));
+      const GemmShape& s = config.shape;
+      const int batch = config.scaling == Scaling::none ? 3 : 1;
+      GemmProblem p = dense_problem(m, n, k, batch, types_of(config, d));
+      p.beta = 1.0f;
+      Result<GemmPlan> plan = plan_gemm(p, config, 1);
+      ASSERT_TRUE(plan) << plan.error();
+      Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, &encode_sm90);
+      ASSERT_TRUE(launch) << launch.error();
+      const GemmParams& params = launch->params;
+      auto operand = [&](const char* what, const TensorMap& map, Major major, int rows, int box_rows) {
+        const auto r = static_cast<uint64_t>(rows), b = static_cast<uint64_t>(batch);
+        const auto tile_k = static_cast<uint32_t>(s.tile_k);
+        if (major == Major::k)
+          expect_map(what, map, {k, r, b}, {tile_k, static_cast<uint32_t>(box_rows), 1}, Swizzle::b128);
+        else
+          expect_map(what, map, {r, k, b}, {64, tile_k, 1}, Swizzle::b128);
+      };
+      operand("left", params.left, s.swap ? config.b_major : config.a_major, s.swap ? n : m, s.left_box_rows);
+      operand("right", params.right, s.swap ? config.a_major : config.b_major, s.swap ? m : n, s.right_box_rows);
+
+      const TensorMap& a_scales = s.swap ? params.right_scales : params.left_scales;
+      const TensorMap& b_scales = s.swap ? params.left_scales : params.right_scales;
+      const auto a_rows = static_cast<uint32_t>(s.swap ? s.tile_right : s.tile_left);
+      const auto b_rows = static_cast<uint32_t>(s.swap ? s.tile_left : s.tile_right);
+      EXPECT_EQ(empty(a_scales), config.scaling == Scaling::none);
+      EXPECT_EQ(empty(b_scales), config.scaling != Scaling::a_rows_b_rows);
+      EXPECT_EQ(params.block_scales != nullptr, config.scaling == Scaling::a_rows_b_blocks);
+      if (!empty(a_scales)) expect_map("a_scales", a_scales, {m, 8, 1}, {a_rows, 1, 1}, Swizzle::none);
+      if (!empty(b_scales)) expect_map("b_scales", b_scales, {n, 8, 1}, {b_rows, 1, 1}, Swizzle::none);
+
+      const auto unit = static_cast<uint32_t>(s.unit_columns);
+      auto output = [&](const char* what, const TensorMap& map, DType type, Path path) {
+        const uint32_t columns = (s.swap ? 64 : unit) / (type == DType::f32 ? 2 : 1), rows = s.swap ? unit : 64;
+        const bool tma = columns * size_of(type) % 16 == 0;
+        EXPECT_EQ(path, tma ? Path::tma : Path::plain) << what;
+        EXPECT_EQ(empty(map), !tma) << what;
+        if (tma)
+          expect_map(what, map, {n, m, static_cast<uint64_t>(batch)}, {columns, rows, 1},
+                     size_of(type) == 1 ? Swizzle::b64 : Swizzle::b128);
+      };
+      output("d", params.d, p.d.type, params.d_path);
+      output("c", params.c, p.c.type, params.c_path);
+      EXPECT_EQ(params.k_blocks, (k + s.tile_k - 1) / s.tile_k);
+      EXPECT_EQ(launch->grid.count(), static_cast<uint32_t>(plan->ctas));
+      EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_left * s.cluster_right));
+    }
+}
+
+TEST(GemmParams, PathsFollowTheSixteenByteRules) {
+  const GemmShape& s = gemm_configs()[0].shape;
+  GemmProblem p = dense_problem(100, 200, 300, 2);
+  EXPECT_EQ(d_path(p, s), Path::tma);
+  EXPECT_EQ(c_path(p, s), Path::none) << "beta is 0";
+  p.beta = 1.0f;
+  EXPECT_EQ(c_path(p, s), Path::tma);
+  p.d.stride = 201;
+  EXPECT_EQ(d_path(p, s), Path::plain);
+  p.d.stride = 208;
+  p.d.batch_stride += 1;
+  EXPECT_EQ(d_path(p, s), Path::plain);
+  p.batch = 1;
+  EXPECT_EQ(d_path(p, s), Path::tma) << "a batch of one has no batch stride";
+  p.d.data = static_cast<char*>(p.d.data) + 2;
+  EXPECT_EQ(d_path(p, s), Path::plain);
+  EXPECT_EQ(c_path(p, s), Path::tma) << "each for itself";
+}
+
+TEST(GemmParams, WithoutKThereAreNoOperandMaps) {
+  GemmProblem p = dense_problem(100, 200, 0);
+  p.a.data = p.b.data = nullptr;
+  const Result<GemmPlan> plan = plan_gemm(p);
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ(plan->splits, 1);
+  const Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, &encode_sm90);
+  ASSERT_TRUE(launch) << launch.error();
+  EXPECT_TRUE(empty(launch->params.left));
+  EXPECT_TRUE(empty(launch->params.right));
+  EXPECT_EQ(launch->params.k_blocks, 0);
+  EXPECT_GT(launch->grid.x, 0u) << "D is still to be written";
+}
+
+size_t bytes_of(const std::vector<loom::TensorRef>& tensors, std::string_view name) {
+  for (const loom::TensorRef& tensor : tensors)
+    if (tensor.name == name) return tensor.bytes;
+  return 0;
+}
+
+TEST(GemmParams, TensorsEndWithTheirLastElement) {
+  GemmProblem p = dense_problem(10, 24, 40, 3);
+  p.a.stride = 48;
+  p.a.batch_stride = 1000;
+  p.bias.along = BiasAlong::m;
+  GemmPlan plan;
+  plan.config = &gemm_configs()[0];
+  auto tensors = gemm_tensors(p, plan, nullptr);
+  EXPECT_EQ(bytes_of(tensors, "A"), (2 * 1000 + 9 * 48 + 40) * 2u);
+  EXPECT_EQ(bytes_of(tensors, "B"), 3 * 24 * 40 * 2u);
+  EXPECT_EQ(bytes_of(tensors, "D"), 3 * 10 * 24 * 2u);
+  EXPECT_EQ(bytes_of(tensors, "C"), 0u);
+  EXPECT_EQ(bytes_of(tensors, "bias"), 40u);
+  EXPECT_EQ(bytes_of(tensors, "workspace"), 0u);
+  p.beta = 1.0f;
+  p.a.major = Major::mn;
+  plan.workspace_bytes = 4096;
+  tensors = gemm_tensors(p, plan, place(7));
+  EXPECT_EQ(bytes_of(tensors, "A"), (2 * 1000 + 39 * 48 + 10) * 2u);
+  EXPECT_EQ(bytes_of(tensors, "C"), 3 * 10 * 24 * 2u);
+  EXPECT_EQ(bytes_of(tensors, "workspace"), 4096u);
+  p.scaling = Scaling::a_rows_b_blocks;
+  p.n = 136;
+  p.k = 300;
+  tensors = gemm_tensors(p, plan, nullptr);
+  EXPECT_EQ(bytes_of(tensors, "a_scales"), (2 * 12 + 10) * 4u);
+  EXPECT_EQ(bytes_of(tensors, "b_scales"), 2 * 3 * 4u);
+}
+
+TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
+  for (const GemmConfig& config : gemm_configs()) {
+    if (config.a != DType::bf16 || config.scaling != Scaling::none) continue;
+    const GemmProblem p = dense_problem(300, 500, 4096, 2, types_of(config));
+    const Result<GemmPlan> plan = plan_gemm(p, config, 3);
+    ASSERT_TRUE(plan) << plan.error();
+    const GemmShape& s = config.shape;
+    const auto tiles = static_cast<size_t>(gemm_tiles(p, s).ctas) * 2;
+    const size_t counters = gemm_counter_bytes(p, s, 3);
+    EXPECT_EQ(counters % 1024, 0u);
+    EXPECT_GE(counters, tiles * static_cast<size_t>(s.groups) * 4);
+    EXPECT_EQ(plan->workspace_bytes, counters + tiles * 3 * s.partial_floats * 4);
+    char* const workspace = static_cast<char*>(place(7));
+    const Result<GemmLaunch> launch = make_launch(p, *plan, workspace, &encode_sm90);
+    ASSERT_TRUE(launch) << launch.error();
+    EXPECT_EQ(static_cast<void*>(launch->params.counters), workspace);
+    EXPECT_EQ(static_cast<void*>(launch->params.partials), workspace + counters);
+    EXPECT_FALSE(make_launch(p, *plan, nullptr, &encode_sm90));
+    EXPECT_FALSE(make_launch(p, *plan, workspace + 16, &encode_sm90));
+  }
+}
+
+}  // namespace
+}  // namespace warploom::test

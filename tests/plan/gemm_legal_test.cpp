@@ -1,0 +1,279 @@
+// What can run and what cannot: every refusal is a sentence with a way out, and what is not refused can be launched.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "plan/gemm_problems.hpp"
+
+namespace warploom::test {
+namespace {
+
+void* fake_workspace() { return place(7); }
+
+/// A launch of every configuration that takes the problem.
+void expect_launches(const GemmProblem& p) {
+  int taken = 0;
+  for (const GemmConfig& config : gemm_configs()) {
+    if (!why_not(p, config).empty()) continue;
+    ++taken;
+    for (int splits : {1, 2, 16}) {
+      Result<GemmPlan> plan = plan_gemm(p, config, splits);
+      ASSERT_TRUE(plan) << plan.error();
+      Result<GemmLaunch> launch = make_launch(p, *plan, fake_workspace(), &encode_sm90);
+      ASSERT_TRUE(launch) << config.key << ": " << launch.error();
+      EXPECT_EQ(launch->grid.x == 0, p.m == 0 || p.n == 0 || p.batch == 0);
+    }
+  }
+  EXPECT_GT(taken, 0) << "nothing is refused, and nothing runs";
+}
+
+/// One line, not an exclamation; what a user can read.
+void expect_sentence(const std::string& reason) {
+  EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
+  EXPECT_GT(reason.size(), 20u) << reason;
+  EXPECT_LT(reason.size(), 300u) << reason;
+}
+
+void expect_way_out(const GemmProblem& p) {
+  const GemmProblem nearest = nearest_that_runs(p);
+  EXPECT_EQ(why_not(nearest), "");
+  expect_launches(nearest);
+}
+
+// ---- random problems
+
+class Problems {
+ public:
+  explicit Problems(uint64_t seed) : random_(seed) {}
+
+  GemmProblem next() {
+    const GemmConfig& config = gemm_configs()[static_cast<size_t>(pick(static_cast<int>(gemm_configs().size())))];
+    const int sizes[] = {0, 1, 7, 8, 16, 63, 64, 65, 128, 200, 1000, 4096};
+    constexpr DType outputs[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
+    GemmProblem p = dense_problem(of(sizes), of(sizes), of(sizes), config.scaling != Scaling::none ? 1 : 1 + pick(3),
+                                  types_of(config, of(outputs)));
+    if (config.scaling != Scaling::none && pick(4) != 0) p.n = static_cast<int>(round_up(p.n, 8));
+    if (pick(2) == 0) p.beta = 0.5f;
+    if (pick(2) == 0) p.bias.along = pick(2) == 0 ? BiasAlong::n : BiasAlong::m;
+    p.d.stride += pick(3) * 8;
+    p.d.batch_stride = p.d.stride * p.m + pick(3);
+    p.c.stride = std::max<int64_t>(p.n, p.c.stride);
+    p.d.stride = std::max<int64_t>(p.n, p.d.stride);
+    p.d.batch_stride = std::max(p.d.batch_stride, p.d.stride * p.m);
+    p.b_scales.stride = std::max(p.b_scales.stride, round_up(p.n, 4));
+    const int64_t n_stride = round_up(std::max(p.n, 1), 16 / size_of(p.b.type));
+    if (p.b.major == Major::mn) p.b.stride = std::max(p.b.stride, n_stride);
+    for (int faults = pick(3); faults > 0; --faults) break_something(p);
+    return p;
+  }
+
+ private:
+  int pick(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
+  template <class T, size_t count>
+  T of(const T (&values)[count]) {
+    return values[pick(static_cast<int>(count))];
+  }
+  DType any_type() {
+    constexpr DType all[] = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16, DType::f32};
+    return of(all);
+  }
+  template <class T>
+  void shift(T*& data) {
+    data = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(1 + pick(20)));
+  }
+  int64_t any_stride() {
+    const int64_t strides[] = {-1, 0, 1, 7, 100, 4096, int64_t{1} << 38, int64_t{1} << 41, int64_t{1} << 60};
+    return of(strides);
+  }
+
+  void break_something(GemmProblem& p) {
+    const int extents[] = {-1, 0, 5, 1 << 20, 2147483647};
+    switch (pick(26)) {
+      case 0: p.m = of(extents); break;
+      case 1: p.n = of(extents); break;
+      case 2: p.k = of(extents); break;
+      case 3: p.batch = of(extents); break;
+      case 4: p.a.type = any_type(); break;
+      case 5: p.b.type = any_type(); break;
+      case 6: p.c.type = any_type(); break;
+      case 7: p.d.type = any_type(); break;
+      case 8: p.a.stride = any_stride(); break;
+      case 9: p.b.stride = any_stride(); break;
+      case 10: p.c.stride = any_stride(); break;
+      case 11: p.d.stride = any_stride(); break;
+      case 12: p.a.batch_stride = any_stride(); break;
+      case 13: p.d.batch_stride = any_stride(); break;
+      case 14: shift(p.a.data); break;
+      case 15: shift(p.d.data); break;
+      case 16: p.b.data = nullptr; break;
+      case 17: p.d.data = nullptr; break;
+      case 18: p.c.data = p.d.data; break;
+      case 19: p.d.data = const_cast<void*>(p.a.data); break;
+      case 20: p.a.major = p.a.major == Major::k ? Major::mn : Major::k; break;
+      case 21: p.bias = {pick(2) == 0 ? nullptr : p.bias.data, any_type(), BiasAlong::n}; break;
+      case 22: p.a_scales.stride = any_stride(); break;
+      case 23: p.scaling = static_cast<Scaling>(pick(3)); break;
+      case 24: shift(p.b_scales.data); break;
+      default: p.c.batch_stride = any_stride(); break;
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+void fuzz(int problems) {
+  Problems random(11);
+  int legal = 0, refused = 0;
+  std::set<std::string> openings;  // of sentences, as a measure of how many rules were met
+  for (int i = 0; i < problems; ++i) {
+    SCOPED_TRACE("problem " + std::to_string(i));
+    const GemmProblem p = random.next();
+    const std::string reason = why_not(p);
+    if (reason.empty()) {
+      ++legal;
+      expect_launches(p);
+    } else {
+      ++refused;
+      openings.insert(reason.substr(0, reason.find_first_of("0123456789;")));
+      expect_sentence(reason);
+      EXPECT_FALSE(plan_gemm(p));
+      EXPECT_TRUE(gemm_plans(p).empty());
+      GemmPlan forced;
+      forced.config = &gemm_configs()[0];
+      forced.ctas = 132;
+      EXPECT_FALSE(make_launch(p, forced, nullptr, &encode_sm90));
+      expect_way_out(p);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(legal, problems / 5);
+  EXPECT_GT(refused, problems / 5);
+  EXPECT_GT(openings.size(), 20u);
+}
+
+TEST(GemmLegal, RandomProblemsLaunchOrHaveAWayOut) { fuzz(3000); }
+TEST(GemmLegalFull, RandomProblemsLaunchOrHaveAWayOut) { fuzz(200000); }
+
+// ---- rule by rule
+
+struct Case {
+  const char* sentence;  ///< a part of it
+  std::function<void(GemmProblem&)> spoil;
+};
+
+TEST(GemmLegal, SaysWhatIsWrongAndWhatWorks) {
+  const Case cases[] = {
+      {"none may be negative", [](GemmProblem& p) { p.k = -1; }},
+      {"each may be 2147479552 at most", [](GemmProblem& p) { p.m = 2147483647; }},
+      {"A is f32; operands are bf16, f16, e4m3 or e5m2", [](GemmProblem& p) { p.a.type = DType::f32; }},
+      {"16-bit operands are of one type", [](GemmProblem& p) { p.b.type = DType::f16; }},
+      {"FP8 operands are K-major",
+       [](GemmProblem& p) {
+         p.a.type = p.b.type = DType::e4m3;
+         p.b.major = Major::mn;
+       }},
+      {"D is e5m2; it may be", [](GemmProblem& p) { p.d.type = DType::e5m2; }},
+      {"C must be bf16", [](GemmProblem& p) { p.c.type = DType::f32; }},
+      {"the bias is e4m3; it may be", [](GemmProblem& p) { p.bias = {p.bias.data, DType::e4m3, BiasAlong::m}; }},
+      {"with scales both must be e4m3", [](GemmProblem& p) { p.scaling = Scaling::a_rows_b_blocks; }},
+      {"with scales it must be 1",
+       [](GemmProblem& p) {
+         p.a.type = p.b.type = DType::e4m3;
+         p.scaling = Scaling::a_rows_b_blocks;
+         p.batch = 2;
+       }},
+      {"such as 208",
+       [](GemmProblem& p) {
+         p.a.type = p.b.type = DType::e4m3;
+         p.scaling = Scaling::a_rows_b_blocks;
+         p.n = 203;
+       }},
+      {"A is missing", [](GemmProblem& p) { p.a.data = nullptr; }},
+      {"B must start at a multiple of 16 bytes",
+       [](GemmProblem& p) { p.b.data = static_cast<const char*>(p.b.data) + 8; }},
+      {"rows of A are 100 elements apart but 304 long; 304 works", [](GemmProblem& p) { p.a.stride = 100; }},
+      {"a multiple of 8 (16 bytes) is needed, so pad them to 312", [](GemmProblem& p) { p.a.stride = 309; }},
+      {"less than 2^40 bytes apart", [](GemmProblem& p) { p.d.stride = int64_t{1} << 40; }},
+      {"matrices of B are 12 elements apart",
+       [](GemmProblem& p) {
+         p.batch = 2;
+         p.b.batch_stride = 12;
+       }},
+      {"matrices of D are 10 elements apart and overlap",
+       [](GemmProblem& p) {
+         p.batch = 2;
+         p.d.batch_stride = 10;
+       }},
+      {"D must start at a multiple of 2 bytes", [](GemmProblem& p) { p.d.data = static_cast<char*>(p.d.data) + 1; }},
+      {"C and D overlap", [](GemmProblem& p) { p.c.data = static_cast<char*>(p.d.data) + 16; }},
+      {"D overlaps B", [](GemmProblem& p) { p.d.data = const_cast<void*>(p.b.data); }},
+      {"more than 2^47",
+       [](GemmProblem& p) {
+         p.m = 1 << 24;
+         p.d.stride = int64_t{1} << 36;
+       }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.sentence);
+    GemmProblem p = dense_problem(100, 200, 304);
+    p.beta = 1.0f;
+    ASSERT_EQ(why_not(p), "");
+    c.spoil(p);
+    const std::string reason = why_not(p);
+    EXPECT_NE(reason.find(c.sentence), std::string::npos) << reason;
+    expect_sentence(reason);
+    expect_way_out(p);
+  }
+}
+
+TEST(GemmLegal, WhatMayBeOdd) {
+  GemmProblem p = dense_problem(101, 203, 304, 2);
+  p.beta = 1.0f;
+  p.d.data = static_cast<char*>(p.d.data) + 2;  // C and D need no 16 bytes
+  EXPECT_EQ(why_not(p), "");
+  p.c = {p.d.data, p.d.type, p.d.stride, p.d.batch_stride};
+  EXPECT_EQ(why_not(p), "") << "C is D";
+  p.a.batch_stride = 0;
+  EXPECT_EQ(why_not(p), "") << "one A for the whole batch";
+  p.d.stride = 2 * p.n;
+  p.d.batch_stride = p.n;
+  p.beta = 0;
+  EXPECT_EQ(why_not(p), "") << "matrices of D interleaved row by row";
+  p.k = 0;
+  p.a.data = p.b.data = nullptr;
+  EXPECT_EQ(why_not(p), "") << "a product over nothing";
+  p = dense_problem(0, 200, 304);
+  p.d.data = nullptr;
+  EXPECT_EQ(why_not(p), "") << "nothing to do";
+  expect_launches(p);
+}
+
+TEST(GemmLegal, TheNearestKeepsWhatWorks) {
+  GemmProblem p = dense_problem(100, 200, 304);
+  p.a.stride = 309;
+  const GemmProblem nearest = nearest_that_runs(p);
+  EXPECT_EQ(nearest.a.stride, 312);
+  EXPECT_EQ(nearest.m, 100);
+  EXPECT_EQ(nearest.n, 200);
+  EXPECT_EQ(nearest.k, 304);
+  EXPECT_EQ(nearest.a.data, p.a.data);
+  EXPECT_EQ(nearest.b.stride, p.b.stride);
+}
+
+TEST(GemmLegal, AConfigurationForOtherTypesNamesOneThatFits) {
+  const GemmProblem p = dense_problem(100, 200, 304);
+  for (const GemmConfig& config : gemm_configs()) {
+    const std::string reason = why_not(p, config);
+    const bool fits = config.a == DType::bf16 && config.b == DType::bf16 && config.a_major == Major::k &&
+                      config.b_major == Major::k && config.scaling == Scaling::none;
+    EXPECT_EQ(reason.empty(), fits) << config.key << ": " << reason;
+    if (!fits) {
+      EXPECT_NE(reason.find(config.key), std::string::npos) << reason;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warploom::test
