@@ -3,6 +3,7 @@
 //   auto timings = time_cold(contenders, {.repeat = 30}, flush, stream);       // one per contender, in their order
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ TmaType tma_type(DType type) {
   }
 }
 
-constexpr uint8_t l2_promotion_128_bytes = 2;
+constexpr uint8_t l2_promotion_256_bytes = 3;
 constexpr int64_t scale_block = 128;
 
 bool multiple_of_16_bytes(int64_t elements, DType type) { return elements * size_of(type) % 16 == 0; }
@@ -28,9 +28,10 @@ struct OutputBox {
   uint32_t columns, rows;
   Swizzle swizzle;
 };
-OutputBox output_box(const GemmShape& shape, DType type) {
+OutputBox output_box(const GemmShape& shape, DType type, bool store) {
   const auto unit = static_cast<uint32_t>(shape.unit_columns);
   OutputBox box = shape.swap ? OutputBox{64, unit, Swizzle::b128} : OutputBox{unit, 64, Swizzle::b128};
+  if (store) box.rows = static_cast<uint32_t>(shape.store_rows);
   if (type == DType::f32) box.columns /= 2;
   if (size_of(type) == 1) box.swizzle = Swizzle::b64;
   return box;
@@ -38,7 +39,7 @@ OutputBox output_box(const GemmShape& shape, DType type) {
 
 template <class Pointer>
 Path path_of(const OutputRef<Pointer>& ref, int batch, const GemmShape& shape) {
-  const OutputBox box = output_box(shape, ref.type);
+  const OutputBox box = output_box(shape, ref.type, false);
   const uint32_t row_bytes = box.columns * size_of(ref.type);
   const bool tma = reinterpret_cast<uintptr_t>(ref.data) % 16 == 0 && multiple_of_16_bytes(ref.stride, ref.type) &&
                    (batch <= 1 || multiple_of_16_bytes(ref.batch_stride, ref.type)) && row_bytes != 0 &&
@@ -64,7 +65,7 @@ class Maps {
     args.strides[1] = dims[2] > 1 ? static_cast<uint64_t>(batch_stride) * size_of(type) : 16;
     args.box = {box_inner, box_outer, 1, 1, 1};
     args.swizzle = swizzle;
-    args.l2_promotion = l2_promotion_128_bytes;
+    args.l2_promotion = l2_promotion_256_bytes;
     Result<TensorMap> made = encode_(args);
     if (made)
       to = *made;
@@ -87,8 +88,8 @@ class Maps {
   }
 
   template <class Pointer>
-  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape) {
-    const OutputBox box = output_box(shape, ref.type);
+  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store) {
+    const OutputBox box = output_box(shape, ref.type, store);
     make(to, ref.type, ref.data, {p.n, p.m, p.batch}, ref.stride, ref.batch_stride, box.columns, box.rows, box.swizzle);
   }
 
@@ -241,8 +242,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
         params.block_scales = p.b_scales.data;
     }
   }
-  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape);
-  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape);
+  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false);
+  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true);
   if (!maps.error.empty()) return Error{maps.error};
   return launch;
 }

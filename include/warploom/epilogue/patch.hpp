@@ -42,6 +42,7 @@ class Patch {
   static constexpr int columns = columns_;
   static constexpr int values = columns / 2;  ///< per thread
   static constexpr int output_rows = swap ? columns : 64, output_columns = swap ? 64 : columns;
+  static constexpr uint32_t warp_rows = 16, warp_bytes = 128 * warp_rows;  ///< unswapped: a warp's share of a slot
   static_assert(columns % 8 == 0 && columns <= 64, "warploom: a patch has 8, 16, ... 64 columns");
 
   WARPLOOM_FN explicit Patch(const GroupPlace& place) noexcept : place_(place) {}
@@ -127,12 +128,12 @@ class Patch {
   }
 
   // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
-  // and `rows` x `columns_left` elements exist from there on
+  // and `rows` x `columns_left` elements exist from there on. Each warp has its own rows, unless the patch is swapped.
 
   /// Brings C to the slots.
   static WARPLOOM_FN void copy_in(DType type, const PatchSlots& slots, const void* c, int64_t stride, int rows,
-                                  int columns_left, uint32_t thread) noexcept {
-    each_element(rows, columns_left, thread, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+                                  int columns_left, const GroupPlace& place_of) noexcept {
+    each_element(rows, columns_left, place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
       const int64_t from = r * stride + col;
       if (type == DType::f32)
         arch::store_shared(reinterpret_cast<float*>(place<4>(r, col, slots)),
@@ -144,8 +145,8 @@ class Patch {
   }
   /// Takes a staged patch to D.
   static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
-                                   int columns_left, uint32_t thread) noexcept {
-    each_element(rows, columns_left, thread, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+                                   int columns_left, const GroupPlace& place_of) noexcept {
+    each_element(rows, columns_left, place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
       const int64_t to = r * stride + col;
       if (type == DType::f32)
         arch::store_global(static_cast<float*>(d) + to,
@@ -177,7 +178,9 @@ class Patch {
   template <int size>
   static WARPLOOM_FN char* place(uint32_t r, uint32_t c, const PatchSlots& slots) noexcept {
     if constexpr (size == 1) {
-      return slots.first + swizzle_address(Swizzle::b64, r * 64 + c);
+      // A warp stays where the C of its own rows lay.
+      const uint32_t warp = swap ? 0 : r / warp_rows;
+      return slots.first + warp * warp_bytes + swizzle_address(Swizzle::b64, (r - warp * warp_rows) * 64 + c);
     } else if constexpr (size == 2) {
       return slots.first + swizzle_address(Swizzle::b128, r * 128 + c * 2);
     } else {
@@ -189,10 +192,12 @@ class Patch {
   }
 
   template <class F>
-  static WARPLOOM_FN void each_element(int rows, int columns_left, uint32_t thread, F&& f) noexcept {
+  static WARPLOOM_FN void each_element(int rows, int columns_left, const GroupPlace& place_of, F&& f) noexcept {
+    constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
+    const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
     WARPLOOM_ROLLED
-    for (uint32_t e = thread; e < output_rows * output_columns; e += 128) {
-      const uint32_t r = e / output_columns, c = e % output_columns;
+    for (uint32_t e = swap ? place_of.thread() : place_of.lane; e < mine * output_columns; e += threads) {
+      const uint32_t r = first + e / output_columns, c = e % output_columns;
       if (static_cast<int>(r) < rows && static_cast<int>(c) < columns_left) f(r, c);
     }
   }

@@ -53,9 +53,8 @@ class PatchWriter {
     WARPLOOM_FN explicit SlotTile(Storage& storage) noexcept : data(storage.data) {}
     WARPLOOM_FN arch::SharedAddress address() const noexcept { return arch::shared_address(data); }
   };
-  /// The thread of a group that stores.
   using Storing = typename Roles::Group;
-  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<one_thread<Storing>>,
+  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<lane_per_warp<Storing>>,
                                filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
 
   struct Storage {
@@ -85,12 +84,13 @@ class PatchWriter {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
     if (params_.bias_along != BiasAlong::none) {
+      group_sync();  // the last tile's has been read
       WARPLOOM_UNROLL
       for (int i = 0; i < bias_values; ++i) {
         const uint32_t at = 128 * i + place_.thread();
         if (at < longest) arch::store_shared(&storage_->bias[group_][at], bias_[i]);
       }
-      sync();
+      group_sync();
     }
     WARPLOOM_ROLLED
     for (int index = 0; index < patches; ++index) {
@@ -155,8 +155,15 @@ class PatchWriter {
 
   WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
   WARPLOOM_FN bool along_right() const noexcept { return (params_.bias_along == BiasAlong::n) != swap; }
-  WARPLOOM_FN bool stores() const noexcept { return place_.thread() == 0; }
-  WARPLOOM_FN void sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
+  /// Who stages together, and which of them stores: a warp, or swapped the group.
+  WARPLOOM_FN bool stores() const noexcept { return swap ? place_.thread() == 0 : place_.lane == 0; }
+  WARPLOOM_FN void sync() const noexcept {
+    if constexpr (swap)
+      group_sync();
+    else
+      arch::syncwarp();
+  }
+  WARPLOOM_FN void group_sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
 
   WARPLOOM_FN float bias(int at) const noexcept {
     if (params_.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params_.bias) + at);
@@ -203,12 +210,11 @@ class PatchWriter {
   /// Gives the slots of the last patch back, once its store has read them.
   WARPLOOM_FN void release_stored() noexcept {
     if (held_ == 0) return;
-    if (stores()) {
-      arch::bulk_wait_group_read<0>();
-      const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
-      if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
-      ring_.pipeline.template signal_free<Storing>(last);
-    }
+    if (stores()) arch::bulk_wait_group_read<0>();
+    sync();
+    const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
+    if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
+    ring_.pipeline.template signal_free<Storing>(last);
     held_ = 0;
   }
 
@@ -218,8 +224,7 @@ class PatchWriter {
     sync();
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
-    Patch::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(),
-                   place_.thread());
+    Patch::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(), place_);
     sync();
   }
 
@@ -231,15 +236,16 @@ class PatchWriter {
     if (ragged) {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
       Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
-                      params_.m - at.row(), params_.n - at.column(), place_.thread());
-      if (residual()) sync();  // the slot is given back by one thread: every other has copied its share
+                      params_.m - at.row(), params_.n - at.column(), place_);
     }
     if (stores()) {
       if (!ragged) {
-        arch::tma_store(params_.d, arch::shared_address(in.first), arch::Coord3{at.column(), at.row(), batch});
+        const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
+        const int row = at.row() + (swap ? 0 : static_cast<int>(Patch::warp_rows * place_.warp));
+        arch::tma_store(params_.d, arch::shared_address(in.first) + share, arch::Coord3{at.column(), row, batch});
         if (wide)
-          arch::tma_store(params_.d, arch::shared_address(in.second),
-                          arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
+          arch::tma_store(params_.d, arch::shared_address(in.second) + share,
+                          arch::Coord3{at.column() + Patch::output_columns / 2, row, batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
     }

@@ -27,13 +27,13 @@ struct GemmParams {
   float* partials = nullptr;            ///< split K: [output tile][split - 1][group][register][thread]
   uint32_t* counters = nullptr;         ///< split K: [output tile][group], zero before and after every launch
   int64_t d_stride = 0, d_batch_stride = 0, c_stride = 0, c_batch_stride = 0;  ///< elements
-  int m = 0, n = 0, batch = 1;  ///< extents of D
-  int k_blocks = 0;             ///< of Kernel::tile_k elements
-  int splits = 1;               ///< of the K blocks; an empty split is legal
+  int m = 0, n = 0, batch = 1;                                                 ///< extents of D
+  int k_blocks = 0;                                                            ///< of Kernel::tile_k elements
+  int splits = 1;  ///< of the K blocks; an empty split is legal
   float alpha = 1.0f, beta = 0.0f;
-  DType d_type = DType::bf16;     ///< bf16, f16, f32 or e4m3
-  DType c_type = DType::bf16;     ///< that of D, or bf16 where D is e4m3
-  DType bias_type = DType::f32;   ///< f32, bf16 or f16
+  DType d_type = DType::bf16;    ///< bf16, f16, f32 or e4m3
+  DType c_type = DType::bf16;    ///< that of D, or bf16 where D is e4m3
+  DType bias_type = DType::f32;  ///< f32, bf16 or f16
   BiasAlong bias_along = BiasAlong::none;
   Activation activation = Activation::none;
   Path c_path = Path::none;  ///< not tma where splits > 1
@@ -45,13 +45,14 @@ struct GemmParams {
 ///
 /// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
-/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled. D and C in 16 bits: unswapped
-/// {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half as wide, b128; D in
-/// e4m3 as in 16 bits with Swizzle::b64.
+/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled. C in 16 bits: unswapped
+/// {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half as wide. D likewise,
+/// with store_rows rows; in e4m3 as in 16 bits with Swizzle::b64.
 struct GemmShape {
   int tile_left, tile_right, tile_k;  ///< rows of either operand and K elements per CTA and slot
   int left_box_rows, right_box_rows;
   int unit_columns;  ///< the epilogue works in units of 64 left rows x so many right rows
+  int store_rows;    ///< of D, that are stored at a time
   int groups;        ///< math warpgroups
   int cluster_left, cluster_right;
   int stages;

@@ -44,10 +44,10 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
-  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and there
-  /// is one matrix whose tiles nobody shares.
-  static constexpr bool dear_registers = scaling != Scaling::none && Roles::groups == 2 &&
-                                         (group_rows > 64 || scaling == Scaling::a_rows_b_rows);
+  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
+  /// there is one matrix whose tiles nobody shares.
+  static constexpr bool dear_registers =
+      scaling != Scaling::none && Roles::groups == 2 && (group_rows > 64 || scaling == Scaling::a_rows_b_rows);
   static constexpr bool roomy = !dear_registers;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
@@ -100,6 +100,7 @@ struct HopperGemm {
                                    Payload::a_slice_rows,
                                    Payload::b_slice_rows,
                                    patch_columns,
+                                   swap ? patch_columns : static_cast<int>(Writer::Patch::warp_rows),
                                    Roles::groups,
                                    cluster_left,
                                    cluster_right,
@@ -119,8 +120,18 @@ struct HopperGemm {
 
   // ---- the roles
 
+  /// One thread, first of all: what TMA will read is on its way.
+  static WARPLOOM_FN void prefetch(const Params& p) noexcept {
+    arch::prefetch_tensor_map(p.left);
+    arch::prefetch_tensor_map(p.right);
+    if constexpr (left_scaled) arch::prefetch_tensor_map(p.left_scales);
+    if constexpr (right_scaled) arch::prefetch_tensor_map(p.right_scales);
+    arch::prefetch_tensor_map(p.d);
+    if (p.c_path == Path::tma) arch::prefetch_tensor_map(p.c);
+  }
+
   WARPLOOM_FN void load(Tile tile) noexcept {  // one lane
-    if (residual()) {
+    if (ordered()) {
       auto first = order.first_loads(stages);  // C waits for them
       for (auto slot : input.produce(tile.k_blocks())) {
         bring(slot, tile);
@@ -133,7 +144,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // one lane
     if (!residual()) return;
-    order.wait();
+    if (ordered()) order.wait();
     if constexpr (ping_pong) {
       loader.load(turn, left_of(tile), right_of(tile), tile.batch);
       turn = turn + 1 == Roles::groups ? 0 : turn + 1;
@@ -151,12 +162,7 @@ struct HopperGemm {
     const int left = left_of(tile) + rows_before, right = right_of(tile);
     if constexpr (roomy) writer.prepare(left, right);
     Accumulator sum;
-    if constexpr (ping_pong) {
-      auto its_turn = turns.take();  // the other group has waited for all its slots; leaving lets it begin
-      multiply(sum, tile);
-    } else {
-      multiply(sum, tile);
-    }
+    multiply(sum, tile);
     PartialSums parts;
     if constexpr (roomy) {
       if (params.splits > 1) {
@@ -188,8 +194,13 @@ struct HopperGemm {
       sum.template multiply<Reader>(input, tile.k_blocks(), rows_before, block_scales(column, tile.k_blocks()),
                                     block_scales(column + (straddles ? scale_block : 0), tile.k_blocks()),
                                     scale_block - column % scale_block);
+    } else if constexpr (ping_pong) {
+      auto its_turn = turns.take();  // the other group has waited for all its slots
+      auto products = sum.template over<Reader>(input, tile.k_blocks());
+      for (auto in : products) sum.mma(in.a(), in.b());  // a filled slot; the one before is freed
+      its_turn.pass();                                   // its products queue up behind ours
     } else {
-      for (auto in : sum.template over<Reader>(input, tile.k_blocks()))  // a filled slot; the one before is freed
+      for (auto in : sum.template over<Reader>(input, tile.k_blocks()))
         sum.mma(in.a().template part<group_rows>(rows_before), in.b());
     }
   }
@@ -208,6 +219,7 @@ struct HopperGemm {
   }
 
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }
+  WARPLOOM_FN bool ordered() const noexcept { return roomy && residual(); }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }
   WARPLOOM_FN int right_of(const Tile& tile) const noexcept { return tile.n * tile_right; }
 

@@ -27,19 +27,24 @@ class HopperSkeleton {
   using Cluster = typename Kernel::Cluster;
   using Roles = typename Kernel::Roles;
   static constexpr int threads = Roles::threads;
-  // The math warpgroups take registers from the one that loads: 504 of the 512 per SM lane there are at launch, or as many
-  // as two groups and a frugal loader come to, where a kernel asks for them.
+  // The math warpgroups take registers from the one that loads; where a kernel says that they are dear, all that a
+  // frugal loader can spare.
   static constexpr bool dear_registers = [] {
     if constexpr (requires { Kernel::dear_registers; }) return Kernel::dear_registers;
     return false;
   }();
   static constexpr uint32_t load_registers = Roles::groups > 2 ? 32 : dear_registers ? 24 : 40;
-  static constexpr uint32_t math_registers =
-      Roles::groups == 1 ? 248 : Roles::groups > 2 ? 160 : dear_registers ? 240 : 232;
+  static constexpr uint32_t math_registers = Roles::groups == 1  ? 248
+                                             : Roles::groups > 2 ? 160
+                                             : dear_registers    ? 240
+                                                                 : 232;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
+    if constexpr (requires { Kernel::prefetch(params); }) {
+      if (warp == Roles::Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
+    }
     if (warp == 0 && arch::elect_one()) {
       Kernel::init_barriers(storage);
       arch::fence_mbarrier_init();

@@ -3,7 +3,7 @@
 // ring slots it never waits for: all of them were waited for before its turn began.
 //
 //   Turns<2> turns(storage.turns, group);
-//   { auto turn = turns.take();  multiply(); }     // waits for the turn; leaving passes it on
+//   { auto turn = turns.take();  multiply(); }     // waits for the turn; leaving passes it on, unless pass() has
 //   store();                                       // while the next group multiplies
 #pragma once
 
@@ -41,10 +41,17 @@ class Turns {
   class [[nodiscard]] Turn : Scope {
    public:
     WARPLOOM_FN explicit Turn(Turns& turns) noexcept : turns_(turns) { turns.wait(); }
-    WARPLOOM_FN ~Turn() noexcept { turns_.pass(); }
+    WARPLOOM_FN ~Turn() noexcept { pass(); }
+    /// Early: what is left to do is not the next group's concern.
+    WARPLOOM_FN void pass() noexcept {
+      if (passed_) return;
+      passed_ = true;
+      turns_.pass();
+    }
 
    private:
     Turns& turns_;
+    bool passed_ = false;
   };
   WARPLOOM_FN Turn take() noexcept { return Turn(*this); }
 
