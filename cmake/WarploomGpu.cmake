@@ -74,11 +74,21 @@ target_include_directories(warploom_gpu
 target_link_libraries(warploom_gpu
   PUBLIC warploom_plan
   PRIVATE "$<BUILD_INTERFACE:warploom_options>" CUDA::cudart_static)
+# Off for a kernel that is being worked on: it compiles, spills and all, and can be measured.
+option(WARPLOOM_GPU_STRICT "A spilled register or a serialised wgmma fails the build" ON)
+set(strict "-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;")
+if(NOT WARPLOOM_GPU_STRICT)
+  set(strict "-Xptxas=-v;")
+endif()
 set(gpu_options
-  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;--fmad=false;--expt-relaxed-constexpr;-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;--fmad=false;--expt-relaxed-constexpr;${strict}-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+set(nvcc_launcher "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+if(NOT WARPLOOM_GPU_STRICT)
+  set(nvcc_launcher "${CMAKE_COMMAND};-E;env;WARPLOOM_GPU_STRICT=0;${nvcc_launcher}")
+endif()
 set_target_properties(warploom_gpu PROPERTIES
   POSITION_INDEPENDENT_CODE ON
-  CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+  CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
 target_compile_options(warploom_gpu PRIVATE ${gpu_options})
 
 set(sm90 -gencode=arch=compute_90a,code=sm_90a)
@@ -98,7 +108,7 @@ file(GLOB gpu_example_sources CONFIGURE_DEPENDS examples/gpu/*.cu)
 add_library(warploom_gpu_examples OBJECT ${gpu_example_sources})
 target_include_directories(warploom_gpu_examples PRIVATE include "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
 set_target_properties(warploom_gpu_examples PROPERTIES
-  CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+  CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
 target_compile_options(warploom_gpu_examples PRIVATE ${gpu_options})
 foreach(source IN LISTS gpu_example_sources)
   if(source MATCHES "_sm100\\.cu$")
@@ -131,7 +141,7 @@ set_target_properties(warploom_bench PROPERTIES
   OUTPUT_NAME warploom-bench
   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
   LINKER_LANGUAGE CXX
-  CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
+  CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
 target_include_directories(warploom_bench PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
 target_compile_options(warploom_bench PRIVATE ${gpu_options})
 set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS ${sm90})

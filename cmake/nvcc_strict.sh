@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs one nvcc compilation, says how long it took, keeps what ptxas says about registers next to the object
 # (<object>.ptxas.txt), and fails where ptxas only remarks that a kernel lost what makes it fast: spilled registers,
-# serialised wgmma.
+# serialised wgmma. With WARPLOOM_GPU_STRICT=0 it only says so.
 set -uo pipefail
 
 object=""
@@ -21,7 +21,7 @@ if ((status != 0)); then
   exit "$status"
 fi
 grep -v -e '^ptxas info' -e 'bytes stack frame' "$log" >&2
-if grep -E -e '[1-9][0-9]* bytes spill' -e 'Potential Performance Loss' "$log" >&2; then
+if grep -E -e '[1-9][0-9]* bytes spill' -e 'Potential Performance Loss' "$log" >&2 && [[ ${WARPLOOM_GPU_STRICT:-1} == 1 ]]; then
   echo "error: the kernel would run, slowly; see $log" >&2
   rm -f "$object"
   exit 1

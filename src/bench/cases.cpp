@@ -136,10 +136,11 @@ double Case::bytes() const {
   const double m = p.m, n = p.n, k = p.k;
   double bytes = p.batch * (m * k * size_of(p.a.type) + n * k * size_of(p.b.type) + m * n * size_of(p.d.type));
   if (p.beta != 0) bytes += p.batch * m * n * size_of(p.c.type);
-  const double blocks = (p.k + 127) / 128;
+  const int k_blocks = (p.k + 127) / 128, n_blocks = (p.n + 127) / 128;
+  const double blocks = k_blocks;
   if (p.scaling != Scaling::none) bytes += 4 * m * blocks;
   if (p.scaling == Scaling::a_rows_b_rows) bytes += 4 * n * blocks;
-  if (p.scaling == Scaling::a_rows_b_blocks) bytes += 4 * ((p.n + 127) / 128) * blocks;
+  if (p.scaling == Scaling::a_rows_b_blocks) bytes += 4.0 * n_blocks * blocks;
   return bytes;
 }
 
@@ -185,16 +186,18 @@ Result<std::vector<Case>> suite(std::string_view name) {
 Result<Sizes> parse_sizes(std::string_view text) {
   Sizes sizes;
   const char *at = text.data(), *end = at + text.size();
-  int* const parts[] = {&sizes.m, &sizes.n, &sizes.k};
-  for (int i = 0; i < 3; ++i) {
-    if (i > 0 && (at == end || *at++ != 'x')) at = nullptr;
-    const auto [next, error] =
-        at == nullptr ? std::from_chars_result{at, std::errc::invalid_argument} : std::from_chars(at, end, *parts[i]);
-    if (error != std::errc() || *parts[i] < 1)
-      return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
+  bool right = true;
+  for (int* part : {&sizes.m, &sizes.n, &sizes.k}) {
+    if (part != &sizes.m && right) {
+      right = at != end && *at == 'x';
+      at += right;
+    }
+    const auto [next, error] = std::from_chars(at, end, *part);
+    right = right && error == std::errc() && *part >= 1;
     at = next;
   }
-  if (at != end) return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
+  if (!right || at != end)
+    return Error{fmt::format("'{}' is not a shape; one is written MxNxK, as 4096x7168x2048", text)};
   return sizes;
 }
 

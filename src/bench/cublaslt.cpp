@@ -31,17 +31,23 @@ std::string status_text(cublasStatus_t status) {
 
 }  // namespace
 
-#define WARPLOOM_LT_FUNCTIONS(X)                                                                   \
-  X(cublasLtCreate)                                                                                \
-  X(cublasLtGetVersion)                                                                            \
-  X(cublasLtMatmul)                                                                                \
-  X(cublasLtMatmulAlgoGetHeuristic)                                                                \
-  X(cublasLtMatmulAlgoConfigGetAttribute)                                                          \
-  X(cublasLtMatmulDescCreate)                                                                      \
-  X(cublasLtMatmulDescDestroy)                                                                     \
-  X(cublasLtMatmulDescSetAttribute)                                                                \
-  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatrixLayoutSetAttribute) \
-      X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)
+// clang-format off
+#define WARPLOOM_LT_FUNCTIONS(X) \
+  X(cublasLtCreate) \
+  X(cublasLtGetVersion) \
+  X(cublasLtMatmul) \
+  X(cublasLtMatmulAlgoGetHeuristic) \
+  X(cublasLtMatmulAlgoConfigGetAttribute) \
+  X(cublasLtMatmulDescCreate) \
+  X(cublasLtMatmulDescDestroy) \
+  X(cublasLtMatmulDescSetAttribute) \
+  X(cublasLtMatrixLayoutCreate) \
+  X(cublasLtMatrixLayoutDestroy) \
+  X(cublasLtMatrixLayoutSetAttribute) \
+  X(cublasLtMatmulPreferenceCreate) \
+  X(cublasLtMatmulPreferenceDestroy) \
+  X(cublasLtMatmulPreferenceSetAttribute)
+// clang-format on
 
 struct CublasLt::Api {
 #define WARPLOOM_LT_MEMBER(name) decltype(&::name) name = nullptr;

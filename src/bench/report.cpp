@@ -98,13 +98,13 @@ std::string to_table(const Report& report, const References* references) {
   for (const Row& row : report.rows) referenced |= references != nullptr && references->scaled(row).has_value();
   std::vector<std::string> header = {"TFLOP/s"};
   for (const std::string& name : names) header.push_back(name);
-  header.push_back("us");
+  header.emplace_back("us");
   for (size_t i = 1; i < names.size(); ++i) header.push_back("/" + names[i]);
   if (referenced) header.push_back("/" + references->name() + "*");
-  header.push_back("memory");
+  header.emplace_back("memory");
   if (sustained) header.insert(header.end(), {"MHz", "W"});
-  header.push_back("error");
-  header.push_back("plan");
+  header.emplace_back("error");
+  header.emplace_back("plan");
 
   Table table(header);
   table.left(header.size() - 1);

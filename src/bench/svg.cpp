@@ -94,7 +94,8 @@ double bars(Drawing& drawing, const Report& report, const std::vector<std::strin
     for (const Entry& entry : row.entries) there += entry.absent.empty();
     height += static_cast<double>(std::max<size_t>(there, 1)) * bar_height + gap;
   }
-  for (double tick = 0; tick <= limit * (1 + 1e-9); tick += step) {
+  for (int i = 0; i <= std::lround(limit / step); ++i) {
+    const double tick = i * step;
     drawing.line(x(tick), top, x(tick), top + height, "#dddddd");
     drawing.text(x(tick), top + height + 16, fmt::format("{:g}", tick), "middle", 11);
   }
@@ -130,13 +131,13 @@ double roofline(Drawing& drawing, const Report& report, const std::vector<std::s
   const auto y = [&](double tflops) {
     return top + height - height * (std::clamp(std::log10(tflops), least_y, most_y) - least_y) / (most_y - least_y);
   };
-  for (double power = least_x; power <= most_x; ++power) {
-    drawing.line(x(std::pow(10, power)), top, x(std::pow(10, power)), top + height, "#dddddd");
-    drawing.text(x(std::pow(10, power)), top + height + 16, fmt::format("{:g}", std::pow(10, power)), "middle", 11);
+  for (const double tick : {1.0, 10.0, 100.0, 1000.0, 10000.0}) {
+    drawing.line(x(tick), top, x(tick), top + height, "#dddddd");
+    drawing.text(x(tick), top + height + 16, fmt::format("{:g}", tick), "middle", 11);
   }
-  for (double power = least_y; power <= most_y; ++power) {
-    drawing.line(left, y(std::pow(10, power)), right, y(std::pow(10, power)), "#dddddd");
-    drawing.text(left - 6, y(std::pow(10, power)) + 4, fmt::format("{:g}", std::pow(10, power)), "end", 11);
+  for (const double tick : {1.0, 10.0, 100.0, 1000.0}) {
+    drawing.line(left, y(tick), right, y(tick), "#dddddd");
+    drawing.text(left - 6, y(tick) + 4, fmt::format("{:g}", tick), "end", 11);
   }
   drawing.text(right, top + height + 32, "operations per byte that must cross the memory bus", "end", 11);
   drawing.text(left - 6, top - 6, "TFLOP/s", "end", 11);
