@@ -61,7 +61,7 @@ GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimi
   GemmPlan best = plan_of(p, config, 1, chip);
   const int64_t k_blocks = (int64_t{p.k} + s.tile_k - 1) / s.tile_k;
   const int64_t tiles = gemm_tiles(p, s).clusters * p.batch;
-  if (tiles == 0 || tiles >= chip.sms / (s.cluster_left * s.cluster_right)) return best;
+  if (s.partial_floats == 0 || tiles == 0 || tiles >= chip.sms / (s.cluster_left * s.cluster_right)) return best;
   int64_t share = k_blocks;
   for (int splits = 2; splits <= std::min<int64_t>(most_splits, k_blocks); ++splits) {
     const int64_t next = (k_blocks + splits - 1) / splits;
@@ -106,6 +106,8 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
   if (splits < 0 || splits > most_splits)
     return Error{
         fmt::format("{} splits are not possible; 1 to {} are, or 0 for the planner's choice", splits, most_splits)};
+  if (splits > 1 && config.shape.partial_floats == 0)
+    return Error{fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
   return splits == 0 ? cheapest(problem, config, chip) : plan_of(problem, config, splits, chip);
 }
 

@@ -127,16 +127,27 @@ class Patch {
     }
   }
 
-  /// Takes a staged patch to D, whose rows are aligned to 16 bytes, in pieces of 16 bytes: whole lines at a time. `d`
-  /// is element (0, 0), of which `rows` x `columns_left` exist.
-  static WARPLOOM_FN void copy_lines(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
-                                     int columns_left, const GroupPlace& place_of) noexcept {
-    if (type == DType::f32)
-      lines<4>(slots, d, stride, rows, columns_left, place_of);
-    else if (type == DType::e4m3)
-      lines<1>(slots, d, stride, rows, columns_left, place_of);
-    else
-      lines<2>(slots, d, stride, rows, columns_left, place_of);
+  /// In 16 bits, two values at a time: 8 x 8 tiles, two or four at a time: lane l names line l % 8 of tile l / 8. Tiles
+  /// 0 and 1 are rows 0-7 and 8-15 of eight columns, 2 and 3 the same of the next eight.
+  template <class Pack>
+  WARPLOOM_FN void stage_halves(const PatchSlots& slots, Pack&& pack) const noexcept {
+    const uint32_t tile = place_.lane / 8, line = place_.lane % 8;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 8) {
+      const uint32_t group = i / 4 + tile / 2;
+      const arch::SharedAddress to =
+          arch::shared_address(swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
+                                    : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
+      if (i + 8 <= values) {
+        uint32_t packed[4];
+        WARPLOOM_UNROLL
+        for (int j = 0; j < 4; ++j) packed[j] = pack(v_[i + 2 * j], v_[i + 2 * j + 1]);
+        arch::store_matrix<4, swap>(to, packed);
+      } else {  // the last eight columns of an odd number: lanes 16 to 31 name nothing
+        const uint32_t packed[2] = {pack(v_[i], v_[i + 1]), pack(v_[i + 2], v_[i + 3])};
+        arch::store_matrix<2, swap>(to, packed);
+      }
+    }
   }
 
   // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
@@ -203,24 +214,6 @@ class Patch {
     }
   }
 
-  template <int size>
-  static WARPLOOM_FN void lines(const PatchSlots& slots, void* d, int64_t stride, int rows, int columns_left,
-                                const GroupPlace& place_of) noexcept {
-    constexpr uint32_t per_piece = 16 / size, pieces = output_columns / per_piece;
-    constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
-    if constexpr (output_columns % per_piece == 0) {
-      const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
-      WARPLOOM_ROLLED
-      for (uint32_t begin = 0; begin < mine * pieces; begin += threads) {
-        const uint32_t e = begin + (swap ? place_of.thread() : place_of.lane);
-        const uint32_t r = first + e / pieces, c = e % pieces * per_piece;
-        if (e < mine * pieces && static_cast<int>(r) < rows && static_cast<int>(c) < columns_left)
-          arch::store_global(reinterpret_cast<Unit*>(static_cast<char*>(d) + (r * stride + c) * size),
-                             arch::load_shared(reinterpret_cast<const Unit*>(place<size>(r, c, slots))));
-      }
-    }
-  }
-
   template <class F>
   static WARPLOOM_FN void each_element(int rows, int columns_left, const GroupPlace& place_of, F&& f) noexcept {
     constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
@@ -239,28 +232,6 @@ class Patch {
     for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
   }
 
-  /// 8 x 8 tiles, two or four at a time: lane l names line l % 8 of tile l / 8. Tiles 0 and 1 are rows 0-7 and 8-15 of
-  /// eight columns, 2 and 3 the same of the next eight.
-  template <class Pack>
-  WARPLOOM_FN void stage_halves(const PatchSlots& slots, Pack&& pack) const noexcept {
-    const uint32_t tile = place_.lane / 8, line = place_.lane % 8;
-    WARPLOOM_UNROLL
-    for (int i = 0; i < values; i += 8) {
-      const uint32_t group = i / 4 + tile / 2;
-      const arch::SharedAddress to =
-          arch::shared_address(swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
-                                    : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
-      if (i + 8 <= values) {
-        uint32_t packed[4];
-        WARPLOOM_UNROLL
-        for (int j = 0; j < 4; ++j) packed[j] = pack(v_[i + 2 * j], v_[i + 2 * j + 1]);
-        arch::store_matrix<4, swap>(to, packed);
-      } else {  // the last eight columns of an odd number: lanes 16 to 31 name nothing
-        const uint32_t packed[2] = {pack(v_[i], v_[i + 1]), pack(v_[i + 2], v_[i + 3])};
-        arch::store_matrix<2, swap>(to, packed);
-      }
-    }
-  }
   WARPLOOM_FN void stage_floats(const PatchSlots& slots) const noexcept {
     WARPLOOM_UNROLL
     for (int i = 0; i < values; i += 2) {

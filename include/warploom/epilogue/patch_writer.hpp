@@ -1,4 +1,5 @@
-// From a math group's accumulator to global memory, patch by patch, each through a shared-memory slot.
+// From a math group's accumulator to global memory, patch by patch, each through a shared-memory slot and a TMA store
+// that overlaps with the next patch and with the next tile.
 //
 // With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
 // D in the same place and stores it, and gives the slot back once the store has read it.
@@ -20,10 +21,7 @@
 namespace warploom::inline WARPLOOM_MACHINE {
 
 /// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number.
-/// `by_tma`: D is stored by TMA, which runs behind the loads that are already under way; otherwise by the threads, in
-/// whole lines.
-template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
-          bool by_tma = false>
+template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles>
 class PatchWriter {
  public:
   using Patch = warploom::Patch<patch_columns, swap>;
@@ -85,6 +83,13 @@ class PatchWriter {
   WARPLOOM_FN void write(const Accumulator& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
+    if (plain_halves() && parts.splits <= 1) {
+      if (params_.d_type == DType::bf16)
+        write_halves(sum, left, right, batch, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); });
+      else
+        write_halves(sum, left, right, batch, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); });
+      return;
+    }
     if (params_.bias_along != BiasAlong::none) {
       group_sync();  // the last tile's has been read
       WARPLOOM_UNROLL
@@ -111,7 +116,7 @@ class PatchWriter {
 
   /// Before the role ends: shared memory stays until the stores have read it.
   WARPLOOM_FN void finish() const noexcept {
-    if (by_tma && stores()) arch::bulk_wait_group_read<0>();
+    if (stores()) arch::bulk_wait_group_read<0>();
   }
 
   /// The epilogue-load role's side: brings C for the patches of one group's tile.
@@ -167,6 +172,36 @@ class PatchWriter {
   }
   WARPLOOM_FN void group_sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
 
+  /// Nothing but a scaled product in 16 bits, in rows that TMA can write to their ends.
+  WARPLOOM_FN bool plain_halves() const noexcept {
+    return !swap && params_.c_path == Path::none && params_.bias_along == BiasAlong::none &&
+           params_.activation == Activation::none && params_.d_path == Path::tma && params_.n % 8 == 0 &&
+           (params_.d_type == DType::bf16 || params_.d_type == DType::f16);
+  }
+  /// The same as below for that case, without a branch per patch: this is what most launches do.
+  template <class Accumulator, class Pack>
+  WARPLOOM_FN void write_halves(const Accumulator& sum, int left, int right, int batch, Pack&& pack) noexcept {
+    const float alpha = params_.alpha;
+    unrolled<patches>([&](int index) WARPLOOM_LAMBDA {
+      const At at = patch_at(index, left, right);
+      if (!at.inside(params_)) return;
+      const PatchSlots in = next_slots(false);
+      Patch patch(place_);
+      patch.take(sum, index / per_row, index % per_row * Patch::values, alpha);
+      wait_for_slot(false);
+      arch::syncwarp();
+      patch.stage_halves(in, pack);
+      arch::fence_proxy_async_shared();
+      arch::syncwarp();
+      if (stores()) {
+        const uint32_t share = Patch::warp_rows * place_.warp;
+        arch::tma_store(params_.d, arch::shared_address(in.first) + 128 * share,
+                        arch::Coord3{at.column(), at.row() + static_cast<int>(share), batch});
+        arch::bulk_commit_group();
+      }
+    });
+  }
+
   WARPLOOM_FN float bias(int at) const noexcept {
     if (params_.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params_.bias) + at);
     return widen(params_.bias_type, arch::load_global(static_cast<const uint16_t*>(params_.bias) + at));
@@ -185,7 +220,7 @@ class PatchWriter {
     if (!residual()) wait_for_slot(wide);
     sync();
     patch.stage(params_.d_type, in);
-    if constexpr (by_tma) arch::fence_proxy_async_shared();
+    arch::fence_proxy_async_shared();
     sync();
     store(in, at, batch, wide);
   }
@@ -204,7 +239,7 @@ class PatchWriter {
   }
   /// Until the store that used these slots last has read them.
   WARPLOOM_FN void wait_for_slot(bool wide) const noexcept {
-    if (!by_tma || !stores()) return;
+    if (!stores()) return;
     if (wide)
       arch::bulk_wait_group_read<slots / 2 - 1>();
     else
@@ -213,7 +248,7 @@ class PatchWriter {
   /// Gives the slots of the last patch back, once its store has read them.
   WARPLOOM_FN void release_stored() noexcept {
     if (held_ == 0) return;
-    if (by_tma && stores()) arch::bulk_wait_group_read<0>();
+    if (stores()) arch::bulk_wait_group_read<0>();
     sync();
     const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
     if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
@@ -236,16 +271,12 @@ class PatchWriter {
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
     const bool ragged = params_.d_path == Path::plain ||
                         (params_.n * size % 16 != 0 && at.column() + Patch::output_columns > params_.n);
-    if (ragged || !by_tma) {
+    if (ragged) {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
-      void* const d = static_cast<char*>(params_.d_data) + first * size;
-      const int rows_left = params_.m - at.row(), columns_left = params_.n - at.column();
-      if (ragged)
-        Patch::copy_out(params_.d_type, in, d, params_.d_stride, rows_left, columns_left, place_);
-      else
-        Patch::copy_lines(params_.d_type, in, d, params_.d_stride, rows_left, columns_left, place_);
+      Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
+                      params_.m - at.row(), params_.n - at.column(), place_);
     }
-    if (by_tma && stores()) {
+    if (stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
         const int row = at.row() + (swap ? 0 : static_cast<int>(Patch::warp_rows * place_.warp));

@@ -1,4 +1,6 @@
-// The GPU side of arch/shared.hpp. Plain accesses stay C++: the compiler turns them into ld.shared and st.shared.
+// The GPU side of arch/shared.hpp. Plain accesses stay C++: the compiler knows where the pointers come from, and turns
+// them into ld.shared and st.shared. (Telling it with __builtin_assume(__isShared(p)) makes nvcc 13.0 drop reachable code:
+// docs/decisions.md.)
 #pragma once
 
 #include "warploom/arch/gpu/ptx.hpp"
@@ -34,13 +36,11 @@ WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexce
 template <class T>
 WARPLOOM_FN T load_shared(const T* source) noexcept {
   using Word = detail::access_word<T>;
-  __builtin_assume(__isShared(source));
   return ::cuda::std::bit_cast<T>(*reinterpret_cast<const Word*>(source));
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
   using Word = detail::access_word<T>;
-  __builtin_assume(__isShared(destination));
   *reinterpret_cast<Word*>(destination) = ::cuda::std::bit_cast<Word>(value);
 }
 
