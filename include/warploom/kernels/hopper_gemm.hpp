@@ -44,8 +44,8 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
-  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and there
-  /// is one matrix whose tiles nobody shares.
+  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
+  /// there is one matrix whose tiles nobody shares.
   static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
                                 (group_rows == 64 && scaling == Scaling::a_rows_b_blocks);
   /// Tiles worth sharing are small.
@@ -65,16 +65,17 @@ struct HopperGemm {
 
   using Payload = GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major,
                               swap ? a_major : b_major, left_scaled, right_scaled>;
-  // Scales are read with ordinary loads.
-  using Freed = std::conditional_t<scaled, freed_by<lane_per_warp<Reader, to_operand_sources>>,
-                                   freed_by<wgmma_warps<Reader, to_operand_sources>>>;
+  // Scales are read with ordinary loads too; PromotedAccumulator fences them off itself.
+  using Freed = freed_by<wgmma_warps<Reader, to_operand_sources>>;
   template <int stages>
   using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<typename Roles::Load>>, Freed>;
   using Accumulator =
       std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
                          WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
-  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, 2, swap, Roles>;
+  /// Ping-pong has little time for a tile's stores, and small slots to spare for them.
+  static constexpr int store_slots = ping_pong ? 4 : 2;
+  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
 

@@ -59,7 +59,7 @@ class SplitTiles {
   WARPLOOM_FN Tile item(int index) const noexcept {
     if constexpr (!several) return tile_of_cta<Cluster>(tiles_, index, k_blocks_);
     const int count = tiles_.count();
-    const int rest = index / count;
+    const int rest = items_ == count ? 0 : index / count;  // a division is slow, and mostly there is one matrix
     Tile tile = tile_of_cta<Cluster>(tiles_, index - rest * count, k_blocks_);
     tile.batch = splits_ == 1 ? rest : rest / splits_;
     tile.split = rest - tile.batch * splits_;

@@ -8,6 +8,7 @@
 
 #include "warploom/arch/global.hpp"
 #include "warploom/arch/math.hpp"
+#include "warploom/arch/proxy.hpp"
 #include "warploom/warp/wgmma.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -60,43 +61,44 @@ class PromotedAccumulator {
       WARPLOOM_UNROLL
       for (int i = 0; i < values_per_block; ++i) sum_[block][i] = 0.0f;
     }
+    if (k_blocks == 0) return;
     const uint32_t lane = arch::lane_index();
     const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
-    WARPLOOM_ROLLED
-    for (int k = 0; k < k_blocks; ++k) {
-      const uint32_t stage = input.pipeline.consumer_stage();
-      input.pipeline.wait_producer();
-      auto& slot = input.slot(stage);
-      float one = 1.0f, other = 1.0f;
-      if constexpr (!(left_scaled && right_scaled)) {
-        one = first.next(k);
-        if constexpr (straddles) other = second.next(k);
-      }
-      Columns of_columns;
-      if constexpr (right_scaled) {
-        WARPLOOM_UNROLL
-        for (int i = 0; i < columns / 8; ++i)
-          of_columns.pair[i] =
-              arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (lane % 4)));
-      }
-      const auto a = input.a(stage).template part<rows>(rows_before);
-      const auto b = input.b(stage);
-      WARPLOOM_UNROLL
-      for (int block = 0; block < blocks; ++block) {
-        float of_rows[2] = {1.0f, 1.0f};
-        if constexpr (left_scaled) {
-          of_rows[0] = arch::load_shared(slot.a_scales() + row + 64 * block);
-          of_rows[1] = arch::load_shared(slot.a_scales() + row + 64 * block + 8);
-        }
-        part_.start();
-        part_.fence();
-        part_.mma(a.template part<64>(64 * block), b);
-        part_.commit();
+    const Reader reader{row, lane, rows_before, boundary};
+    if constexpr (ahead) {
+      Scales now;
+      now.fetch(input, reader, 0, first, second);
+      WARPLOOM_ROLLED
+      for (int k = 0; k < k_blocks; ++k) {
+        const uint32_t stage = input.pipeline.consumer_stage();
+        issue(part_, input, reader, 0);
+        // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
+        arch::fence_proxy_async_shared();
         part_.wait();
-        if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
-        promote(block, of_rows, of_columns, one, other, boundary);
+        input.pipeline.template signal_free<Role>(stage);
+        input.pipeline.consumer_step();
+        Scales next;
+        if (k + 1 < k_blocks) next.fetch(input, reader, k + 1, first, second);
+        promote(0, now, boundary);
+        now = next;
       }
-      input.pipeline.consumer_step();
+    } else {
+      WARPLOOM_ROLLED
+      for (int k = 0; k < k_blocks; ++k) {
+        Scales scales;
+        scales.fetch(input, reader, k, first, second);
+        const uint32_t stage = input.pipeline.consumer_stage();
+        WARPLOOM_UNROLL
+        for (int block = 0; block < blocks; ++block) {
+          issue(part_, input, reader, block);
+          // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
+          if (block == blocks - 1) arch::fence_proxy_async_shared();
+          part_.wait();
+          if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
+          promote(block, scales, boundary);
+        }
+        input.pipeline.consumer_step();
+      }
     }
   }
 
@@ -106,18 +108,65 @@ class PromotedAccumulator {
   struct alignas(8) Pair {
     float first, second;
   };
-  struct Columns {
-    Pair pair[right_scaled ? columns / 8 : 1];
+  /// Whether the next slot's scales are read before a product is added: where there are registers for two sets.
+  static constexpr bool ahead = blocks == 1 && !(left_scaled && right_scaled);
+  using Part = WarpgroupAccumulator<arch::wgmma_m, columns>;
+
+  /// This thread's place, and its group's.
+  struct Reader {
+    uint32_t row, lane;
+    int rows_before, boundary;
   };
 
-  WARPLOOM_FN void promote(int block, const float (&of_rows)[2], const Columns& of_columns, float one, float other,
-                           int boundary) noexcept {
+  /// What a K block is scaled with, in this thread's registers.
+  struct Scales {
+    float of_rows[left_scaled ? blocks : 1][2] = {};
+    Pair of_columns[right_scaled ? columns / 8 : 1] = {};
+    float one = 1.0f, other = 1.0f;  ///< of the block of B, and of the next one
+
+    /// Waits for the current slot of the ring, and reads its scales.
+    template <class Input>
+    WARPLOOM_FN void fetch(Input& input, const Reader& reader, int k, BlockScales& first,
+                           BlockScales& second) noexcept {
+      input.pipeline.wait_producer();
+      auto& slot = input.slot(input.pipeline.consumer_stage());
+      if constexpr (!(left_scaled && right_scaled)) {
+        one = first.next(k);
+        if constexpr (straddles) other = second.next(k);
+      }
+      if constexpr (left_scaled) {
+        WARPLOOM_UNROLL
+        for (int block = 0; block < blocks; ++block) {
+          of_rows[block][0] = arch::load_shared(slot.a_scales() + reader.row + 64 * block);
+          of_rows[block][1] = arch::load_shared(slot.a_scales() + reader.row + 64 * block + 8);
+        }
+      }
+      if constexpr (right_scaled) {
+        WARPLOOM_UNROLL
+        for (int i = 0; i < columns / 8; ++i)
+          of_columns[i] =
+              arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (reader.lane % 4)));
+      }
+    }
+  };
+
+  /// The products of one block of rows, with the current slot of the ring.
+  template <class Input>
+  static WARPLOOM_FN void issue(Part& part, Input& input, const Reader& reader, int block) noexcept {
+    const uint32_t stage = input.pipeline.consumer_stage();
+    part.start();
+    part.fence();
+    part.mma(input.a(stage).template part<rows>(reader.rows_before).template part<64>(64 * block), input.b(stage));
+    part.commit();
+  }
+
+  WARPLOOM_FN void promote(int block, const Scales& scales, int boundary) noexcept {
     float scale[2][2];  // by half of the 16 rows, by block of columns
     if constexpr (left_scaled && !right_scaled) {
       WARPLOOM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        scale[half][0] = arch::multiply(of_rows[half], one);
-        scale[half][1] = straddles ? arch::multiply(of_rows[half], other) : scale[half][0];
+        scale[half][0] = arch::multiply(scales.of_rows[block][half], scales.one);
+        scale[half][1] = straddles ? arch::multiply(scales.of_rows[block][half], scales.other) : scale[half][0];
       }
     }
     WARPLOOM_UNROLL
@@ -127,14 +176,14 @@ class PromotedAccumulator {
       if constexpr (!right_scaled) {
         s = straddles && 8 * (i / 4) >= boundary ? scale[half][1] : scale[half][0];
       } else {
-        const float column = i % 2 == 0 ? of_columns.pair[i / 4].first : of_columns.pair[i / 4].second;
-        s = arch::multiply(left_scaled ? of_rows[half] : one, column);
+        const float column = i % 2 == 0 ? scales.of_columns[i / 4].first : scales.of_columns[i / 4].second;
+        s = arch::multiply(left_scaled ? scales.of_rows[block][half] : scales.one, column);
       }
       sum_[block][i] = arch::fma(part_.value(0, i), s, sum_[block][i]);
     }
   }
 
-  WarpgroupAccumulator<arch::wgmma_m, columns> part_;
+  Part part_;
   float sum_[blocks][values_per_block];
 };
 
