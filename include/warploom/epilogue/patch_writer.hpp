@@ -57,16 +57,20 @@ class PatchWriter {
   using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<lane_per_warp<Storing>>,
                                filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
 
-  struct Storage {
-    typename Ring::Storage rings[groups];
-    float bias[groups][longest];
+  struct SlotStorage {
+    typename Ring::TileStorage rings[groups];
   };
-  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
-    for (int i = 0; i < groups; ++i) Ring::init_barriers(storage.rings[i]);
+  struct SmallStorage {
+    float bias[groups][longest];
+    typename Ring::BarrierStorage barriers[groups];
+  };
+  static WARPLOOM_FN void init_barriers(SmallStorage& storage) noexcept {
+    for (int i = 0; i < groups; ++i) Ring::init_barriers(storage.barriers[i]);
   }
 
-  WARPLOOM_FN PatchWriter(const Params& params, Storage& storage, uint32_t group) noexcept
-      : params_(params), storage_(&storage), group_(group), ring_(storage.rings[group]) {}
+  WARPLOOM_FN PatchWriter(const Params& params, SlotStorage& slot_storage, SmallStorage& storage,
+                          uint32_t group) noexcept
+      : params_(params), storage_(&storage), group_(group), ring_(slot_storage.rings[group], storage.barriers[group]) {}
 
   /// Asks for the bias of the tile that starts at these rows of the operands.
   WARPLOOM_FN void prepare(int left, int right) noexcept {
@@ -122,8 +126,8 @@ class PatchWriter {
   /// The epilogue-load role's side: brings C for the patches of one group's tile.
   class Loader {
    public:
-    WARPLOOM_FN Loader(const Params& params, Storage& storage) noexcept
-        : params_(params), rings_{make<0>(storage), make<groups - 1>(storage)} {}
+    WARPLOOM_FN Loader(const Params& params, SlotStorage& slot_storage, SmallStorage& storage) noexcept
+        : params_(params), rings_{make<0>(slot_storage, storage), make<groups - 1>(slot_storage, storage)} {}
 
     /// The tile of group `group` that starts at these rows. One lane.
     WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
@@ -144,8 +148,8 @@ class PatchWriter {
 
    private:
     template <int i>
-    static WARPLOOM_FN Ring make(Storage& storage) noexcept {
-      return Ring(storage.rings[i]);
+    static WARPLOOM_FN Ring make(SlotStorage& slot_storage, SmallStorage& storage) noexcept {
+      return Ring(slot_storage.rings[i], storage.barriers[i]);
     }
     WARPLOOM_FN void bring(Ring& ring, const At& at, int columns_on, int batch) noexcept {
       auto slot = ring.produce();
@@ -290,7 +294,7 @@ class PatchWriter {
   }
 
   const Params& params_;
-  Storage* storage_;
+  SmallStorage* storage_;
   uint32_t group_;
   Ring ring_;
   GroupPlace place_;

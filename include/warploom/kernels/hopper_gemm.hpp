@@ -73,16 +73,17 @@ struct HopperGemm {
       std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
                          WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
-  /// Ping-pong has little time for a tile's stores, and small slots to spare for them.
-  static constexpr int store_slots = ping_pong ? 4 : 2;
+  static constexpr int store_slots = 2;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
 
   template <int stages>
-  struct StorageOf {
-    typename InputOf<stages>::Storage input;
-    typename Writer::Storage writer;
+  struct StorageOf {  // what is aligned first, so that no room is lost
+    typename InputOf<stages>::SlotStorage input;
+    typename Writer::SlotStorage writer_slots;
+    typename Writer::SmallStorage writer;
+    typename InputOf<stages>::BarrierStorage input_barriers;
     typename Order::Storage order;
     typename Turns<Roles::groups>::Storage turns;
     uint32_t last[Roles::groups];
@@ -109,12 +110,12 @@ struct HopperGemm {
                                    stages,
                                    threads,
                                    sizeof(Storage),
-                                   tile_left* tile_right,
+                                   splits ? tile_left* tile_right : 0,
                                    ping_pong,
                                    swap};
 
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
-    Input::init_barriers(storage.input);
+    Input::init_barriers(storage.input_barriers);
     Writer::init_barriers(storage.writer);
     Order::init_barriers(storage.order);
     if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
@@ -235,11 +236,12 @@ struct HopperGemm {
         rows_before(ping_pong ? 0 : static_cast<int>(group_index) * group_rows),
         schedule_({ceil_div(swap ? p.n : p.m, tile_left), ceil_div(swap ? p.m : p.n, tile_right), p.k_blocks, p.splits,
                    p.batch, p.raster}),
-        input(storage.input),
+        input(storage.input, storage.input_barriers),
         order(storage.order),
         turns(storage.turns, group_index),
-        writer(p, storage.writer, group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
-        loader(p, storage.writer),
+        writer(p, storage.writer_slots, storage.writer,
+               group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
+        loader(p, storage.writer_slots, storage.writer),
         storage_(&storage) {}
 
   WARPLOOM_FN const SplitTiles<Cluster, roomy>& tiles() const noexcept { return schedule_; }

@@ -30,19 +30,25 @@ class EpiLoadPipeline {
   };
   using Pipeline = ProducerConsumerPipeline<stages, Protocol>;
 
-  struct Storage {
+  using BarrierStorage = typename Pipeline::BarrierArray;
+  struct TileStorage {
     typename Tile::Storage tiles[stages];
-    typename Pipeline::BarrierArray barriers;
+  };
+  struct Storage : TileStorage {
+    BarrierStorage barriers;
   };
 
-  WARPLOOM_FN explicit EpiLoadPipeline(Storage& storage) noexcept
-      : pipeline(storage.barriers.ptr()), storage_(&storage) {}
+  WARPLOOM_FN explicit EpiLoadPipeline(Storage& storage) noexcept : EpiLoadPipeline(storage, storage.barriers) {}
+  /// Tiles and barriers apart: together, the barriers take as much room as the tiles' alignment.
+  WARPLOOM_FN EpiLoadPipeline(TileStorage& tiles, BarrierStorage& barriers) noexcept
+      : pipeline(barriers.ptr()), storage_(&tiles) {}
 
   /// One thread, once per CTA. The counts default to what the policies say.
   static WARPLOOM_FN void init_barriers(Storage& storage, uint32_t producer_arv_count = Pipeline::producer_count,
                                         uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {
     Pipeline::init_mbars(storage.barriers.ptr(), producer_arv_count, consumer_arv_count);
   }
+  static WARPLOOM_FN void init_barriers(BarrierStorage& barriers) noexcept { Pipeline::init_mbars(barriers.ptr()); }
 
   /// The tile in a slot.
   WARPLOOM_FN Tile tile(uint32_t index) const noexcept { return Tile(storage_->tiles[index]); }
@@ -95,7 +101,7 @@ class EpiLoadPipeline {
   Pipeline pipeline;
 
  private:
-  Storage* storage_;
+  TileStorage* storage_;
 };
 
 /// One row of `count` elements.

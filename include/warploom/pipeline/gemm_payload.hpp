@@ -48,14 +48,16 @@ struct GemmPayload {
   static constexpr uint32_t local_bytes = 0;
   static constexpr int max_k_group = scale_bytes != 0 ? 1 : 16;
 
-  struct Slot {
+  struct OperandSlot {
     typename A::Storage a;
     typename B::Storage b;
-    // Nothing where there are no scales.
-    alignas(128) float scales[scale_bytes / 4 + (scale_bytes == 0)];
+  };
+  struct ScaledSlot : OperandSlot {
+    alignas(128) float scales[scale_bytes != 0 ? scale_bytes / 4 : 1];
     WARPLOOM_FN float* a_scales() noexcept { return scales; }
     WARPLOOM_FN float* b_scales() noexcept { return scales + (a_scaled ? tile_m : 0); }
   };
+  using Slot = std::conditional_t<scale_bytes != 0, ScaledSlot, OperandSlot>;
 
   /// K block k of the rows named: this CTA's slices of A and B, to everyone who shares them.
   template <class... Scales>

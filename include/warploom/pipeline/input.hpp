@@ -45,22 +45,32 @@ class InputTilePipeline {
   struct BarriersWithLocal : Barriers {
     SMemArray<SharedMemBarrier, stages> local_full;
   };
-  struct Storage {
+  using BarrierStorage = std::conditional_t<has_local, BarriersWithLocal, Barriers>;
+  struct SlotStorage {
     typename Payload::Slot slots[stages * k_group];
-    std::conditional_t<has_local, BarriersWithLocal, Barriers> barriers;
+  };
+  struct Storage : SlotStorage {
+    BarrierStorage barriers;
   };
 
-  WARPLOOM_FN explicit InputTilePipeline(Storage& storage) noexcept
-      : pipeline(storage.barriers.ring.ptr()), storage_(&storage) {}
+  WARPLOOM_FN explicit InputTilePipeline(Storage& storage) noexcept : InputTilePipeline(storage, storage.barriers) {}
+  /// Slots and barriers apart: together, the barriers take as much room as the slots' alignment.
+  WARPLOOM_FN InputTilePipeline(SlotStorage& slots, BarrierStorage& barriers) noexcept
+      : pipeline(barriers.ring.ptr()), slots_(&slots), barriers_(&barriers) {}
 
   /// One thread, once per CTA. The counts are the policies'; the loom reports any other.
   static WARPLOOM_FN void init_barriers(Storage& storage, uint32_t producer_arv_count = Pipeline::producer_count,
                                         uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {
-    Pipeline::init_mbars(storage.barriers.ring.ptr(), producer_arv_count, consumer_arv_count);
+    init_barriers(storage.barriers, producer_arv_count, consumer_arv_count);
+  }
+  static WARPLOOM_FN void init_barriers(BarrierStorage& barriers,
+                                        uint32_t producer_arv_count = Pipeline::producer_count,
+                                        uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {
+    Pipeline::init_mbars(barriers.ring.ptr(), producer_arv_count, consumer_arv_count);
     if constexpr (has_local) {
       for (int i = 0; i < stages; ++i)
-        arch::mbarrier_init(arch::shared_address(storage.barriers.local_full[i]), Pipeline::producer_count);
-      arch::name_barriers<ScalesLabel, Filled_>(storage.barriers.local_full.ptr(), stages, arch::RingSide::full);
+        arch::mbarrier_init(arch::shared_address(barriers.local_full[i]), Pipeline::producer_count);
+      arch::name_barriers<ScalesLabel, Filled_>(barriers.local_full.ptr(), stages, arch::RingSide::full);
     }
   }
 
@@ -108,12 +118,12 @@ class InputTilePipeline {
   }
   WARPLOOM_FN MbarPtr scales_mbar(uint32_t stage) const noexcept {
     static_assert(has_local, "warploom: this payload brings no scales");
-    return storage_->barriers.local_full[static_cast<int>(stage)];
+    return barriers_->local_full[static_cast<int>(stage)];
   }
 
   // ---- what is in a slot: K block k of its group
   WARPLOOM_FN typename Payload::Slot& slot(uint32_t stage, int k = 0) const noexcept {
-    return storage_->slots[static_cast<int>(stage) * k_group + k];
+    return slots_->slots[static_cast<int>(stage) * k_group + k];
   }
   WARPLOOM_FN auto a(uint32_t stage, int k = 0) const noexcept { return typename Payload::A(slot(stage, k).a); }
   WARPLOOM_FN auto b(uint32_t stage, int k = 0) const noexcept { return typename Payload::B(slot(stage, k).b); }
@@ -127,7 +137,8 @@ class InputTilePipeline {
   int k_end = 0;  ///< of the range that produce() walks
 
  private:
-  Storage* storage_;
+  SlotStorage* slots_;
+  BarrierStorage* barriers_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

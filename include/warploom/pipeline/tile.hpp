@@ -52,8 +52,8 @@ struct SmemTile {
   }
 };
 
-/// An operand tile of 16-bit elements whose rows are contiguous (MN-major), `k` of them: chunks of 64 rows, each one TMA
-/// box of k lines of 128 bytes.
+/// An operand tile of 16-bit elements whose rows are contiguous (MN-major), `k` of them: chunks of 64 rows, each one
+/// TMA box of k lines of 128 bytes.
 template <class T, int rows_, int k>
 struct MnTile {
   using Element = T;
