@@ -219,7 +219,10 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   // Which CTA finishes a split tile is known too late for a role that loads ahead.
   if (plan.splits > 1 && params.c_path == Path::tma) params.c_path = Path::plain;
   params.d_path = d_path(p, shape);
-  params.raster = plan.raster;
+  const GemmTiles tiles = gemm_tiles(p, shape);
+  params.tiles = PreparedTiles(
+      ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
+  params.by_splits = Divisor(plan.splits);
   if (plan.splits > 1) {
     params.counters = static_cast<uint32_t*>(workspace);
     params.partials =

@@ -127,7 +127,11 @@ class PatchWriter {
   class Loader {
    public:
     WARPLOOM_FN Loader(const Params& params, SlotStorage& slot_storage, SmallStorage& storage) noexcept
-        : params_(params), rings_{make<0>(slot_storage, storage), make<groups - 1>(slot_storage, storage)} {}
+        : params_(params),
+          rings_{make<0>(slot_storage, storage), make<(groups > 1 ? 1 : 0)>(slot_storage, storage),
+                 make<groups - 1>(slot_storage, storage)} {
+      static_assert(groups <= 3, "warploom: a loader serves three groups at most");
+    }
 
     /// The tile of group `group` that starts at these rows. One lane.
     WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
@@ -157,7 +161,7 @@ class PatchWriter {
                         arch::Coord3{at.column() + columns_on, at.row(), batch});
     }
     const Params& params_;
-    Ring rings_[2];
+    Ring rings_[3];
   };
 
  private:

@@ -38,7 +38,8 @@ struct GemmParams {
   Activation activation = Activation::none;
   Path c_path = Path::none;  ///< not tma where splits > 1
   Path d_path = Path::tma;
-  Raster raster = {};
+  PreparedTiles tiles = {};  ///< of clusters
+  Divisor by_splits = {};
 };
 
 /// What the host must know of a kernel to launch it: constants of its type.

@@ -17,7 +17,12 @@
 
 namespace warploom {
 
-enum class HopperSchedule : uint8_t { one_group, cooperative, ping_pong };
+enum class HopperSchedule : uint8_t { one_group, cooperative, three_groups, ping_pong };
+
+/// Math warpgroups.
+WARPLOOM_CONST_FN int groups_of(HopperSchedule schedule) {
+  return schedule == HopperSchedule::one_group ? 1 : schedule == HopperSchedule::three_groups ? 3 : 2;
+}
 
 /// The widest patch, at most 64 columns in steps of 8, that divides a tile evenly.
 WARPLOOM_CONST_FN int patch_columns_of(int tile) {
@@ -41,13 +46,13 @@ struct HopperGemm {
   static constexpr int tile_left = tile_left_, tile_right = tile_right_;
   static constexpr bool ping_pong = schedule == HopperSchedule::ping_pong;
   static constexpr bool waits_for_earlier_grids = true;
-  using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
+  using Roles = HopperRoles<groups_of(schedule)>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
   /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
   /// there is one matrix whose tiles nobody shares.
   static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
-                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks);
+                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks && Roles::groups == 2);
   /// Tiles worth sharing are small.
   static constexpr bool splits = roomy && !ping_pong && tile_left * tile_right <= 128 * 128;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
@@ -114,8 +119,8 @@ struct HopperGemm {
                                    ping_pong,
                                    swap};
 
-  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
-    Input::init_barriers(storage.input_barriers);
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
+  static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
     Writer::init_barriers(storage.writer);
     Order::init_barriers(storage.order);
     if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
@@ -234,8 +239,7 @@ struct HopperGemm {
       : params(p),
         group(group_index),
         rows_before(ping_pong ? 0 : static_cast<int>(group_index) * group_rows),
-        schedule_({ceil_div(swap ? p.n : p.m, tile_left), ceil_div(swap ? p.m : p.n, tile_right), p.k_blocks, p.splits,
-                   p.batch, p.raster}),
+        schedule_(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch),
         input(storage.input, storage.input_barriers),
         order(storage.order),
         turns(storage.turns, group_index),

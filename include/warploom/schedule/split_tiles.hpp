@@ -1,7 +1,7 @@
 // Static persistent scheduling of several matrices, and of tiles whose K blocks several CTAs share: work items are
 // numbered cluster tile first, then split, then batch, and each cluster takes every P-th of them.
 //
-//   SplitTiles<Cluster> tiles({m_tiles, n_tiles, k_blocks, splits, batch, raster});   // the same in every role
+//   SplitTiles<Cluster> tiles(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch);   // the same in every role
 //   for (Tile tile : tiles) work(tile.m, tile.n, tile.k_blocks(), tile.split, tile.batch);
 #pragma once
 
@@ -13,17 +13,14 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Cluster, bool several = true>
 class SplitTiles {
  public:
-  /// Extents in tiles and K blocks.
-  struct Extents {
-    int m_tiles, n_tiles, k_blocks, splits, batch;
-    Raster raster;
-  };
-  WARPLOOM_FN explicit SplitTiles(const Extents& e) noexcept
-      : tiles_{ceil_div(e.m_tiles, Cluster::m), ceil_div(e.n_tiles, Cluster::n), e.raster},
-        k_blocks_(e.k_blocks),
-        k_per_split_(several && e.splits != 1 ? ceil_div(e.k_blocks, e.splits) : e.k_blocks),
-        splits_(several ? e.splits : 1),
-        items_(several ? tiles_.count() * e.splits * e.batch : tiles_.count()) {}
+  /// `tiles` in clusters; K blocks of a tile, and of one split of it.
+  WARPLOOM_FN SplitTiles(const PreparedTiles& tiles, const Divisor& by_splits, int k_blocks, int splits,
+                         int batch) noexcept
+      : tiles_(tiles),
+        by_splits_(by_splits),
+        k_blocks_(k_blocks),
+        splits_(several ? splits : 1),
+        items_(several ? tiles.count() * splits * batch : tiles.count()) {}
 
   struct End {
     int total;
@@ -57,20 +54,28 @@ class SplitTiles {
 
  private:
   WARPLOOM_FN Tile item(int index) const noexcept {
-    if constexpr (!several) return tile_of_cta<Cluster>(tiles_, index, k_blocks_);
-    const int count = tiles_.count();
-    const int rest = items_ == count ? 0 : index / count;  // a division is slow, and mostly there is one matrix
-    Tile tile = tile_of_cta<Cluster>(tiles_, index - rest * count, k_blocks_);
-    tile.batch = splits_ == 1 ? rest : rest / splits_;
+    int rest = 0;
+    if constexpr (several) rest = tiles_.by_all.quotient(index);
+    const uint32_t rank = arch::cluster_rank();
+    const ClusterTiles::At at = tiles_[index - rest * tiles_.count()];
+    Tile tile{at.m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
+              at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks_};
+    if (!several || splits_ == 1) {
+      tile.batch = rest;
+      return tile;
+    }
+    tile.batch = by_splits_.quotient(rest);
     tile.split = rest - tile.batch * splits_;
-    tile.k_begin = tile.split * k_per_split_;
+    const int share = by_splits_.quotient(k_blocks_ + splits_ - 1);
+    tile.k_begin = tile.split * share;
     const int left = k_blocks_ - tile.k_begin;
-    tile.k_count = left < 0 ? 0 : left < k_per_split_ ? left : k_per_split_;
+    tile.k_count = left < 0 ? 0 : left < share ? left : share;
     return tile;
   }
 
-  ClusterTiles tiles_;
-  int k_blocks_, k_per_split_, splits_, items_;
+  const PreparedTiles& tiles_;
+  const Divisor& by_splits_;
+  int k_blocks_, splits_, items_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

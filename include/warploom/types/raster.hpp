@@ -4,7 +4,7 @@
 //   auto [m, n] = tiles[index];                          // index = 0 .. tiles.count() - 1, each tile once
 #pragma once
 
-#include "warploom/arch/config.hpp"
+#include "warploom/types/divisor.hpp"
 
 namespace warploom {
 
@@ -42,6 +42,42 @@ struct ClusterTiles {
     const int side = first + (rest - row * width);
     const int forth = panel % 2 == 0 ? row : length - 1 - row;
     return along_m ? At{side, forth} : At{forth, side};
+  }
+};
+
+/// The same order, prepared by the host: no division is left.
+struct PreparedTiles {
+  int m = 0, n = 0;
+  int across = 0, length = 0, group = 0;
+  bool along_m = true;
+  Divisor by_all, by_panel, by_width, by_last_width;
+
+  constexpr PreparedTiles() = default;
+  explicit constexpr PreparedTiles(const ClusterTiles& tiles)
+      : m(tiles.m),
+        n(tiles.n),
+        across(tiles.raster.along == Raster::Along::m ? tiles.m : tiles.n),
+        length(tiles.raster.along == Raster::Along::m ? tiles.n : tiles.m),
+        group(tiles.raster.group == 0 || tiles.raster.group > across ? across : tiles.raster.group),
+        along_m(tiles.raster.along == Raster::Along::m),
+        by_all(tiles.count()),
+        by_panel(group * length),
+        by_width(group),
+        by_last_width(group == 0            ? 1
+                      : across % group == 0 ? group
+                                            : across % group) {}
+
+  WARPLOOM_CONST_FN int count() const { return m * n; }
+  WARPLOOM_CONST_FN ClusterTiles::At operator[](int index) const {
+    const int panel = by_panel.quotient(index);
+    const int rest = index - panel * group * length;
+    const int first = panel * group;
+    const bool last = first + group > across;
+    const int width = last ? across - first : group;
+    const int row = last ? by_last_width.quotient(rest) : by_width.quotient(rest);
+    const int side = first + (rest - row * width);
+    const int forth = panel % 2 == 0 ? row : length - 1 - row;
+    return along_m ? ClusterTiles::At{side, forth} : ClusterTiles::At{forth, side};
   }
 };
 

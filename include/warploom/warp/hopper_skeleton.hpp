@@ -41,6 +41,12 @@ class HopperSkeleton {
       Kernel::init_barriers(storage);
       arch::fence_mbarrier_init();
     }
+    if constexpr (requires { Kernel::init_more_barriers(storage); }) {  // by another warp at the same time
+      if (warp == 1 && arch::elect_one()) {
+        Kernel::init_more_barriers(storage);
+        arch::fence_mbarrier_init();
+      }
+    }
     arch::syncwarp();
     meet();
     // Every role reads global memory, so every role waits for the grids before this one.
