@@ -62,8 +62,9 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       if (!empty(b_scales)) expect_map("b_scales", b_scales, {n, 8, 1}, {b_rows, 1, 1}, Swizzle::none);
 
       const auto unit = static_cast<uint32_t>(s.unit_columns);
-      auto output = [&](const char* what, const TensorMap& map, DType type, Path path) {
-        const uint32_t columns = (s.swap ? 64 : unit) / (type == DType::f32 ? 2 : 1), rows = s.swap ? unit : 64;
+      auto output = [&](const char* what, const TensorMap& map, DType type, Path path, uint32_t unswapped_rows) {
+        const uint32_t columns = (s.swap ? 64 : unit) / (type == DType::f32 ? 2 : 1);
+        const uint32_t rows = s.swap ? unit : unswapped_rows;
         const bool tma = columns * size_of(type) % 16 == 0;
         EXPECT_EQ(path, tma ? Path::tma : Path::plain) << what;
         EXPECT_EQ(empty(map), !tma) << what;
@@ -71,8 +72,8 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
           expect_map(what, map, {n, m, static_cast<uint64_t>(batch)}, {columns, rows, 1},
                      size_of(type) == 1 ? Swizzle::b64 : Swizzle::b128);
       };
-      output("d", params.d, p.d.type, params.d_path);
-      output("c", params.c, p.c.type, params.c_path);
+      output("d", params.d, p.d.type, params.d_path, 16);  // a warp's rows
+      output("c", params.c, p.c.type, params.c_path, 64);
       EXPECT_EQ(params.k_blocks, (k + s.tile_k - 1) / s.tile_k);
       EXPECT_EQ(launch->grid.count(), static_cast<uint32_t>(plan->ctas));
       EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_left * s.cluster_right));
@@ -152,8 +153,9 @@ TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
     if (config.a != DType::bf16 || config.scaling != Scaling::none) continue;
     const GemmProblem p = dense_problem(300, 500, 4096, 2, types_of(config));
     const Result<GemmPlan> plan = plan_gemm(p, config, 3);
-    ASSERT_TRUE(plan) << plan.error();
     const GemmShape& s = config.shape;
+    EXPECT_EQ(static_cast<bool>(plan), s.partial_floats != 0) << config.key;
+    if (!plan) continue;
     const auto tiles = static_cast<size_t>(gemm_tiles(p, s).ctas) * 2;
     const size_t counters = gemm_counter_bytes(p, s, 3);
     EXPECT_EQ(counters % 1024, 0u);

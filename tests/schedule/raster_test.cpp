@@ -12,6 +12,31 @@ namespace {
 
 using Along = Raster::Along;
 
+TEST(Raster, PreparedIsTheSameOrder) {
+  for (int m = 1; m <= 20; ++m)
+    for (int n = 1; n <= 20; ++n)
+      for (int group = 0; group <= 22; ++group)
+        for (const Along along : {Along::m, Along::n}) {
+          const ClusterTiles tiles{m, n, {along, group}};
+          const PreparedTiles prepared(tiles);
+          ASSERT_EQ(prepared.count(), tiles.count());
+          for (int i = 0; i < tiles.count(); ++i) {
+            const auto at = tiles[i], same = prepared[i];
+            ASSERT_TRUE(at.m == same.m && at.n == same.n) << m << "x" << n << " group " << group << " tile " << i;
+          }
+        }
+}
+
+TEST(Divisor, DividesEveryNumber) {
+  constexpr int most = 0x7fffffff;
+  const auto expect = [](int n, int d) { ASSERT_EQ(Divisor(d).quotient(n), n / d) << n << " / " << d; };
+  for (int d = 1; d < 3000; ++d)
+    for (int n : {0, 1, d - 1, d, d + 1, 2 * d - 1, 2 * d, 12345, 1000003, most / 2, most / d * d - 1, most - 1, most})
+      if (n >= 0) expect(n, d);
+  for (int d : {65535, 65536, 65537, 1 << 20, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, most - 1, most})
+    for (int n : {0, d - 1, d, most - d, most - 1, most}) expect(n, d);
+}
+
 TEST(Raster, EveryTileOnce) {
   for (int m = 1; m <= 20; ++m)
     for (int n = 1; n <= 20; ++n)
