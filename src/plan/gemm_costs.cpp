@@ -27,20 +27,37 @@ KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs)
   block.at_least(2 * left * right * depth / (element == 1 ? costs.flops_8_bit : costs.flops_16_bit), "tensor");
   // Every 64 rows read the right tile again.
   block.at_least((left / 64) * (64 + right) * depth * element / costs.shared_bytes, "shared-memory");
-  if (p.scaling != Scaling::none) block.cycles += costs.promotion_exposed * left * right / costs.promoted_per_cycle;
+  if (p.scaling != Scaling::none) {
+    const bool straddles = p.scaling == Scaling::a_rows_b_blocks && !s.swap && 128 % s.tile_right != 0;
+    block.cycles +=
+        costs.promotion_exposed * (straddles ? costs.straddling : 1) * left * right / costs.promoted_per_cycle;
+  }
   // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
   block.at_least((left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand");
   block.at_least(costs.load_latency_cycles / std::max(s.stages, 1), "latency");
   return block;
 }
 
+/// Instructions per element.
+double instructions_of(Activation activation) {
+  switch (activation) {
+    case Activation::none: return 0;
+    case Activation::relu: return 1;
+    case Activation::silu: return 22;
+    case Activation::gelu_tanh: return 28;
+    case Activation::gelu: return 35;
+  }
+  return 0;
+}
+
 double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
-  const double outputs = static_cast<double>(s.tile_left) * s.tile_right;
+  const double outputs = static_cast<double>(s.tile_left) * s.tile_right / s.groups;
   auto cycles = [&](Path path, DType type) {
     if (path == Path::none) return 0.0;
     return outputs * size_of(type) / (path == Path::tma ? costs.epilogue_bytes : costs.plain_bytes);
   };
-  return costs.epilogue_cycles + cycles(d_path(p, s), p.d.type) + cycles(c_path(p, s), p.c.type);
+  return costs.epilogue_cycles + cycles(d_path(p, s), p.d.type) + cycles(c_path(p, s), p.c.type) +
+         outputs * instructions_of(p.activation) / costs.activations_per_cycle;
 }
 
 }  // namespace
@@ -55,12 +72,13 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
 
   const KBlock block = k_block(p, s, costs);
   double tail = epilogue(p, s, costs);
-  if (splits > 1) tail += costs.split_cycles + 4.0 * s.tile_left * s.tile_right * (1 + splits) / costs.partial_bytes;
+  if (splits > 1)
+    tail += costs.split_cycles + 4.0 * s.tile_left * s.tile_right * (1 + splits) / (costs.partial_bytes * s.groups);
   const double loop = blocks * block.cycles;
   const auto turns = static_cast<double>(waves);
   // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows.
-  const double cycles =
-      costs.fill_cycles + (s.ping_pong ? (turns - 1) * std::max(loop, tail / 2) + loop + tail : turns * (loop + tail));
+  const double cycles = costs.fill_cycles + (s.ping_pong ? (turns - 1) * std::max(loop, (loop + tail) / 2) + loop + tail
+                                                         : turns * (loop + tail));
 
   const double m = p.m, n = p.n, k = p.k;
   const double bytes = p.batch * ((m + n) * k * size_of(p.a.type) +

@@ -6,24 +6,28 @@
 
 namespace warploom {
 
+/// Fitted to sweeps of all plans over the suites `dense` and `blockwise` on an H200, cold L2 (docs/performance.md): so
+/// that the cheapest plan is the fastest one, rather than that times are right.
 struct GemmCosts {
-  double clock_ghz = 1.7;            ///< under load
-  double dram_bytes_per_us = 4.0e6;  ///< a large copy reaches 4.3 TB/s
-  double launch_us = 3.0;            ///< from launch to the first instruction, and the end
-  double flops_16_bit = 4096;        ///< per cycle and SM
-  double flops_8_bit = 8192;
+  double clock_ghz = 1.98;
+  double dram_bytes_per_us = 3.4e6;
+  double launch_us = 5.9;      ///< between two events, with nothing in between
+  double fill_cycles = 7800;   ///< barriers, tensor maps, the first operands, the last stores
+  double flops_16_bit = 3730;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
+  double flops_8_bit = 7460;
   double shared_bytes = 128;          ///< per cycle and SM, what wgmma reads its operands with
-  double operand_bytes = 46;          ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
-  double load_latency_cycles = 1000;  ///< of a TMA load; divided by the stages it bounds the speed of a K block
+  double operand_bytes = 31;          ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
+  double load_latency_cycles = 1300;  ///< of a TMA load; divided by the stages it bounds the speed of a K block
   double promoted_per_cycle = 128;    ///< accumulators times scale added to fp32 sums, per cycle and SM
-  double promotion_exposed = 0.35;    ///< the part that the other warpgroup's MMAs do not hide
-  double fill_cycles = 1800;          ///< barriers, tensor maps, the first operands
-  double epilogue_cycles = 700;       ///< of a tile, before its bytes
-  double epilogue_bytes = 64;         ///< per cycle and SM, C and D by TMA
-  double plain_bytes = 16;            ///< the same, element by element
-  double partial_bytes = 32;          ///< per cycle and SM, partial sums of split K to L2 and back
-  double split_cycles = 2000;         ///< the counter's round trip
-  double overlap_loss = 0.1;          ///< of the shorter of chip and DRAM time, what does not hide under the longer
+  double promotion_exposed = 0.4;     ///< the part that the other warpgroup's MMAs do not hide
+  double straddling = 2.5;            ///< how much more it is where a tile's columns may have two scales
+  double epilogue_cycles = 2100;      ///< of a tile, before its bytes
+  double epilogue_bytes = 10;         ///< per cycle and math group, C and D by TMA
+  double plain_bytes = 3;             ///< the same, element by element
+  double activations_per_cycle = 64;  ///< instructions of activations, per cycle and math group
+  double partial_bytes = 23;          ///< per cycle and math group, partial sums of split K to L2 and back
+  double split_cycles = 1600;         ///< the counter's round trip
+  double overlap_loss = 0.18;         ///< of the shorter of chip and DRAM time, what does not hide under the longer
 };
 
 struct GemmPrediction {
