@@ -36,7 +36,7 @@ std::vector<Program> programs() {
           {"hopper_gemm", hopper_gemm_cases<LoomMachine>()}};
 }
 
-std::string hashes_file() { return std::string(WARPLOOM_TEST_DATA) + "/../../examples/gpu/expected_hashes.txt"; }
+std::string hashes_file() { return WARPLOOM_TEST_DATA "/../../examples/gpu/expected_hashes.txt"; }
 
 class Examples : public testing::TestWithParam<const char*> {};
 
