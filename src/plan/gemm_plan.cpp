@@ -107,7 +107,8 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
     return Error{
         fmt::format("{} splits are not possible; 1 to {} are, or 0 for the planner's choice", splits, most_splits)};
   if (splits > 1 && config.shape.partial_floats == 0)
-    return Error{fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
+    return Error{
+        fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
   return splits == 0 ? cheapest(problem, config, chip) : plan_of(problem, config, splits, chip);
 }
 

@@ -1,6 +1,6 @@
 // The GPU side of arch/shared.hpp. Plain accesses stay C++: the compiler knows where the pointers come from, and turns
-// them into ld.shared and st.shared. (Telling it with __builtin_assume(__isShared(p)) makes nvcc 13.0 drop reachable code:
-// docs/decisions.md.)
+// them into ld.shared and st.shared. (Telling it with __builtin_assume(__isShared(p)) makes nvcc 13.0 drop reachable
+// code: docs/decisions.md.)
 #pragma once
 
 #include "warploom/arch/gpu/ptx.hpp"
