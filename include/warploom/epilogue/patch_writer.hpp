@@ -127,10 +127,8 @@ class PatchWriter {
   class Loader {
    public:
     WARPLOOM_FN Loader(const Params& params, SlotStorage& slot_storage, SmallStorage& storage) noexcept
-        : params_(params),
-          rings_{make<0>(slot_storage, storage), make<(groups > 1 ? 1 : 0)>(slot_storage, storage),
-                 make<groups - 1>(slot_storage, storage)} {
-      static_assert(groups <= 3, "warploom: a loader serves three groups at most");
+        : params_(params), rings_{make<0>(slot_storage, storage), make<groups - 1>(slot_storage, storage)} {
+      static_assert(groups <= 2, "warploom: a loader serves two groups at most");
     }
 
     /// The tile of group `group` that starts at these rows. One lane.
@@ -161,7 +159,7 @@ class PatchWriter {
                         arch::Coord3{at.column() + columns_on, at.row(), batch});
     }
     const Params& params_;
-    Ring rings_[3];
+    Ring rings_[2];
   };
 
  private:
@@ -217,7 +215,7 @@ class PatchWriter {
 
   WARPLOOM_FN void finish(Patch& patch, const At& at, int index, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
-    if (residual() && held_ != 0) release_stored();
+    if (residual()) release_stored();
     const PatchSlots in = next_slots(wide);
     if (params_.c_path == Path::plain) bring_plain(in, at, batch, wide);
     if (params_.c_path != Path::none) patch.add_residual(params_.beta, params_.c_type, in);

@@ -17,12 +17,7 @@
 
 namespace warploom {
 
-enum class HopperSchedule : uint8_t { one_group, cooperative, three_groups, ping_pong };
-
-/// Math warpgroups.
-WARPLOOM_CONST_FN int groups_of(HopperSchedule schedule) {
-  return schedule == HopperSchedule::one_group ? 1 : schedule == HopperSchedule::three_groups ? 3 : 2;
-}
+enum class HopperSchedule : uint8_t { one_group, cooperative, ping_pong };
 
 /// The widest patch, at most 64 columns in steps of 8, that divides a tile evenly.
 WARPLOOM_CONST_FN int patch_columns_of(int tile) {
@@ -46,13 +41,13 @@ struct HopperGemm {
   static constexpr int tile_left = tile_left_, tile_right = tile_right_;
   static constexpr bool ping_pong = schedule == HopperSchedule::ping_pong;
   static constexpr bool waits_for_earlier_grids = true;
-  using Roles = HopperRoles<groups_of(schedule)>;
+  using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
   /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
   /// there is one matrix whose tiles nobody shares.
   static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
-                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks && Roles::groups == 2);
+                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks);
   /// Tiles worth sharing are small.
   static constexpr bool splits = roomy && !ping_pong && tile_left * tile_right <= 128 * 128;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;

@@ -1,9 +1,9 @@
 // Accumulators of scaled FP8 operands on Hopper: the tensor core multiplies one K block of 128 at a time, and its
 // result is scaled and added to a sum in ordinary fp32 registers. While one warpgroup adds, the other's product runs.
 //
-//   PromotedAccumulator<64, 128, ScaleBy::value, ScaleBy::...> sum;
-//   sum.multiply<Math>(input, k_blocks, blocks);        // every thread of a math warpgroup
-//   use(sum.value(0, i));                               // registers as in warp/wgmma.hpp
+//   PromotedAccumulator<64, 128, true, false, false> sum;                            // scales of left rows and of
+//   blocks BlockScales scales(row_of_blocks, k_blocks); sum.multiply<Math>(input, k_blocks, rows_before, scales,
+//   scales, 0);             // every thread of a math warpgroup use(sum.value(0, i)); // registers as in warp/wgmma.hpp
 #pragma once
 
 #include "warploom/arch/global.hpp"
@@ -41,7 +41,8 @@ class BlockScales {
 };
 
 /// rows x columns over a warpgroup. The payload's slots bring one scale per left row, per right row or both; where they
-/// do not, `blocks` has the scale of the 128 x 128 block, and of the next one where the tile's columns straddle two.
+/// do not, multiply() is given those of the 128 x 128 blocks, and of the next ones where the tile's columns straddle
+/// two.
 template <int rows_, int columns_, bool left_scaled, bool right_scaled, bool straddles>
 class PromotedAccumulator {
  public:
@@ -61,44 +62,24 @@ class PromotedAccumulator {
       WARPLOOM_UNROLL
       for (int i = 0; i < values_per_block; ++i) sum_[block][i] = 0.0f;
     }
-    if (k_blocks == 0) return;
     const uint32_t lane = arch::lane_index();
     const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
-    const Reader reader{row, lane, rows_before, boundary};
-    if constexpr (ahead) {
-      Scales now;
-      now.fetch(input, reader, 0, first, second);
-      WARPLOOM_ROLLED
-      for (int k = 0; k < k_blocks; ++k) {
-        const uint32_t stage = input.pipeline.consumer_stage();
-        issue(part_, input, reader, 0);
+    const Reader reader{row, lane, rows_before};
+    WARPLOOM_ROLLED
+    for (int k = 0; k < k_blocks; ++k) {
+      Scales scales;
+      scales.fetch(input, reader, k, first, second);
+      const uint32_t stage = input.pipeline.consumer_stage();
+      WARPLOOM_UNROLL
+      for (int block = 0; block < blocks; ++block) {
+        issue(part_, input, reader, block);
         // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
-        arch::fence_proxy_async_shared();
+        if (block == blocks - 1) arch::fence_proxy_async_shared();
         part_.wait();
-        input.pipeline.template signal_free<Role>(stage);
-        input.pipeline.consumer_step();
-        Scales next;
-        if (k + 1 < k_blocks) next.fetch(input, reader, k + 1, first, second);
-        promote(0, now, boundary);
-        now = next;
+        if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
+        promote(block, scales, boundary);
       }
-    } else {
-      WARPLOOM_ROLLED
-      for (int k = 0; k < k_blocks; ++k) {
-        Scales scales;
-        scales.fetch(input, reader, k, first, second);
-        const uint32_t stage = input.pipeline.consumer_stage();
-        WARPLOOM_UNROLL
-        for (int block = 0; block < blocks; ++block) {
-          issue(part_, input, reader, block);
-          // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
-          if (block == blocks - 1) arch::fence_proxy_async_shared();
-          part_.wait();
-          if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
-          promote(block, scales, boundary);
-        }
-        input.pipeline.consumer_step();
-      }
+      input.pipeline.consumer_step();
     }
   }
 
@@ -108,14 +89,12 @@ class PromotedAccumulator {
   struct alignas(8) Pair {
     float first, second;
   };
-  /// Whether the next slot's scales are read before a product is added: where there are registers for two sets.
-  static constexpr bool ahead = blocks == 1 && !(left_scaled && right_scaled);
   using Part = WarpgroupAccumulator<arch::wgmma_m, columns>;
 
   /// This thread's place, and its group's.
   struct Reader {
     uint32_t row, lane;
-    int rows_before, boundary;
+    int rows_before;
   };
 
   /// What a K block is scaled with, in this thread's registers.
