@@ -7,7 +7,7 @@
 #include "arch_check_kernel.hpp"
 #include "check.hpp"
 #include "warploom/arch/atomic.hpp"
-#include "warploom/epilogue/activation.hpp"
+#include "warploom/kernels/activation.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The constants of include/warploom/epilogue/activation.hpp: minimax fits in relative error, with fp32 coefficients.
+"""The constants of include/warploom/kernels/activation.hpp: minimax fits in relative error, with fp32 coefficients.
 
 Needs mpmath. Prints the coefficients of each fit with the largest relative error of the exact function that has those
 floats for coefficients. They are rounded one after the other, and the rest is fitted anew each time: it makes up for

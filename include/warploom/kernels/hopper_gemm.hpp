@@ -5,14 +5,14 @@
 // blocks of one; with few rows of A the operands change sides.
 #pragma once
 
-#include "warploom/epilogue/patch_writer.hpp"
-#include "warploom/epilogue/split_sum.hpp"
 #include "warploom/kernels/gemm_params.hpp"
-#include "warploom/pipeline/gemm_payload.hpp"
+#include "warploom/kernels/hopper/gemm_payload.hpp"
+#include "warploom/kernels/hopper/patch_writer.hpp"
+#include "warploom/kernels/hopper/promoted.hpp"
+#include "warploom/kernels/hopper/split_sum.hpp"
+#include "warploom/kernels/hopper/split_tiles.hpp"
 #include "warploom/pipeline/load_order.hpp"
-#include "warploom/schedule/split_tiles.hpp"
 #include "warploom/warp/hopper_skeleton.hpp"
-#include "warploom/warp/promoted.hpp"
 #include "warploom/warp/turns.hpp"
 
 namespace warploom {

@@ -24,7 +24,7 @@ struct Tile {
   int k_begin = 0;
   int k_count = 0;
   int batch = 0;  ///< where a scheduler knows of several
-  int split = 0;  ///< which share of the K blocks this is (schedule/split_tiles.hpp)
+  int split = 0;  ///< which share of the K blocks this is (kernels/hopper/split_tiles.hpp)
   WARPLOOM_CONST_FN KBlocks k_blocks() const { return {k_begin, k_count}; }
 };
 

@@ -5,7 +5,7 @@
 
 namespace warploom {
 
-/// The function applied to every element (epilogue/activation.hpp): gelu(x) = x Phi(x); gelu_tanh is its approximation
+/// The function applied to every element (kernels/activation.hpp): gelu(x) = x Phi(x); gelu_tanh is its approximation
 /// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2; silu(x) = x sigmoid(x).
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
 

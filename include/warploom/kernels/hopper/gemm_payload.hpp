@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "warploom/arch/tma.hpp"
+#include "warploom/kernels/hopper/mn_tile.hpp"
 #include "warploom/pipeline/payload.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {

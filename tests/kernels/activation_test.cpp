@@ -1,5 +1,5 @@
 // Activation functions against long double, over all floats.
-#include "warploom/epilogue/activation.hpp"
+#include "warploom/kernels/activation.hpp"
 
 #include <gtest/gtest.h>
 

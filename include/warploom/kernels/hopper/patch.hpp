@@ -13,8 +13,8 @@
 #include "warploom/arch/global.hpp"
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/matrix.hpp"
-#include "warploom/epilogue/activation.hpp"
-#include "warploom/epilogue/split_sum.hpp"
+#include "warploom/kernels/activation.hpp"
+#include "warploom/kernels/hopper/split_sum.hpp"
 #include "warploom/pipeline/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {

@@ -13,7 +13,7 @@
 #include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/proxy.hpp"
 #include "warploom/arch/tma.hpp"
-#include "warploom/epilogue/patch.hpp"
+#include "warploom/kernels/hopper/patch.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/types/epilogue.hpp"
 #include "warploom/types/unrolled.hpp"
