@@ -8,7 +8,7 @@
 // negative x keeps and a positive one loses. P falls like an exponential, which is computed as a power of two; |x| is
 // cut off where that power becomes 0, so that infinities do no harm. A NaN comes through relu(x). Where the result is
 // larger than 1e-30 it is off by less than 4.25 units in the last place, by more than 2 for fewer than 2 of 100 inputs
-// (tests/epilogue/activation_test.cpp). The constants come from tools/activation_fit.py.
+// (tests/kernels/activation_test.cpp). The constants come from tools/activation_fit.py.
 #pragma once
 
 #include "warploom/arch/math.hpp"

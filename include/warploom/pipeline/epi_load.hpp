@@ -1,11 +1,10 @@
-// The residual ring: tiles of the source tensor C from the epilogue-load warp to the epilogue warps, for D = acc +
-// beta*C.
+// The residual ring: tiles of C, for D = acc + beta*C, from the epilogue-load warp to the epilogue warps.
 //
 //   { auto slot = residual.produce(); residual.load(slot, c[m], n); }  // epilogue-load: a free slot, armed
 //   { auto slot = residual.consume(); read(residual.tile(slot)); }      // every epilogue thread; leaving frees it
 //
-// A row without a tensor map, a bias, comes by cp.async: BiasPipeline<stages, BiasRow<bf16,
-// 128>>, whose producer side runs on the whole epilogue-load warp.
+// A row without a tensor map, a bias, comes by cp.async: BiasPipeline<stages, BiasRow<bf16, 128>>, whose producer side
+// runs on the whole epilogue-load warp.
 #pragma once
 
 #include "warploom/pipeline/input.hpp"

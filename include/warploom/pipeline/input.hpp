@@ -51,6 +51,7 @@ class InputTilePipeline {
   };
   struct Storage : SlotStorage {
     BarrierStorage barriers;
+    WARPLOOM_FN operator BarrierStorage&() noexcept { return barriers; }
   };
 
   WARPLOOM_FN explicit InputTilePipeline(Storage& storage) noexcept : InputTilePipeline(storage, storage.barriers) {}
@@ -59,10 +60,6 @@ class InputTilePipeline {
       : pipeline(barriers.ring.ptr()), slots_(&slots), barriers_(&barriers) {}
 
   /// One thread, once per CTA. The counts are the policies'; the loom reports any other.
-  static WARPLOOM_FN void init_barriers(Storage& storage, uint32_t producer_arv_count = Pipeline::producer_count,
-                                        uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {
-    init_barriers(storage.barriers, producer_arv_count, consumer_arv_count);
-  }
   static WARPLOOM_FN void init_barriers(BarrierStorage& barriers,
                                         uint32_t producer_arv_count = Pipeline::producer_count,
                                         uint32_t consumer_arv_count = Pipeline::consumer_count) noexcept {

@@ -19,8 +19,6 @@ class [[nodiscard]] MmaKStage : public OutputProducer<opc> {
   WARPLOOM_FN explicit MmaKStage(OutputTilePipeline<opc>* ring, int k = 0) noexcept
       : OutputProducer<opc>(*ring), k_(k) {}
   WARPLOOM_DEFAULTED ~MmaKStage() noexcept = default;
-  MmaKStage(const MmaKStage&) = delete;
-  MmaKStage& operator=(const MmaKStage&) = delete;
   WARPLOOM_FN int k() const noexcept { return k_; }
 
  private:
@@ -101,14 +99,11 @@ class EpilogueKStage : Scope {
  private:
   using Part = arch::Fragment<uint32_t, columns_per_load>;
 
-  WARPLOOM_FN arch::TmemAddress row(uint32_t column) const noexcept {
-    return tmem().address().lane(32 * (arch::warp_index() % 4)).column(column);
-  }
   // Recursion instead of a loop keeps every fragment index a constant: an array of fragments must stay in registers.
   template <int column, int columns, class F, class Previous>
   WARPLOOM_FN void drain_from(F& f, Previous&& previous) noexcept {
     Part part;
-    arch::tmem_load_32x32b(part, row(column));
+    arch::tmem_load_32x32b(part, tmem().address().lane(32 * (arch::warp_index() % 4)).column(column));
     previous();
     arch::tmem_wait_load();
     auto use = [&]() WARPLOOM_LAMBDA { f(part, column); };

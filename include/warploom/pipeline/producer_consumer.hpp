@@ -98,7 +98,7 @@ class [[nodiscard]] ConsumerStage : MustRelease<typename Ring::Protocol> {
   }
   WARPLOOM_FN void release() noexcept {
     Base::settle([&]() WARPLOOM_LAMBDA {
-      slot_.settle([&]() WARPLOOM_LAMBDA { ring_->template signal_free<Role>(index_); });
+      free();
       ring_->consumer_step();
     });
   }
@@ -238,8 +238,7 @@ class ProducerConsumerPipeline {
   WARPLOOM_FN void wait_producer() const noexcept {  ///< consumer: until the current slot is full
     arch::mbarrier_wait(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
-  // One poll, whose answer spares the wait: `ready = ring.try_wait_producer(); ...
-  // ring.wait_producer_if_needed(ready)`.
+  // One poll may spare the wait: `ready = ring.try_wait_producer(); ... ring.wait_producer_if_needed(ready)`.
   [[nodiscard]] WARPLOOM_FN bool try_wait_consumer() const noexcept {
     return arch::mbarrier_test(address(consumer_mbar(producer_stage_)), producer_lap_);
   }

@@ -24,37 +24,27 @@ struct KBlocks {
 namespace warploom::inline WARPLOOM_MACHINE {
 
 /// Stage is constructed from (owner, k) for the K blocks of the range, `step` of them at a time; `n` stages are blocks
-/// 0 .. n - 1.
+/// 0 .. n - 1. The range is its own iterator.
 template <class Stage, class Owner>
 class [[nodiscard]] StageRange {
  public:
   WARPLOOM_FN StageRange(Owner owner, KBlocks blocks, int step = 1) noexcept
-      : owner_(owner), blocks_(blocks), step_(step) {}
+      : owner_(owner), k_(blocks.begin), end_(blocks.begin + blocks.count), step_(step) {}
 
   struct End {};
-  class Iterator {
-   public:
-    WARPLOOM_FN Iterator(const Owner& owner, KBlocks blocks, int step) noexcept
-        : owner_(owner), k_(blocks.begin), end_(blocks.begin + blocks.count), step_(step) {}
-    WARPLOOM_FN Stage operator*() const noexcept { return Stage(owner_, k_); }
-    WARPLOOM_FN Iterator& operator++() noexcept {
-      k_ += step_;
-      return *this;
-    }
-    WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < end_; }
-
-   private:
-    Owner owner_;
-    int k_;
-    int end_;
-    int step_;
-  };
-  WARPLOOM_FN Iterator begin() const noexcept { return {owner_, blocks_, step_}; }
+  WARPLOOM_FN StageRange begin() const noexcept { return *this; }
   WARPLOOM_FN End end() const noexcept { return {}; }
+  WARPLOOM_FN Stage operator*() const noexcept { return Stage(owner_, k_); }
+  WARPLOOM_FN StageRange& operator++() noexcept {
+    k_ += step_;
+    return *this;
+  }
+  WARPLOOM_FN bool operator!=(End) const noexcept { return k_ < end_; }
 
  private:
   Owner owner_;
-  KBlocks blocks_;
+  int k_;
+  int end_;
   int step_;
 };
 

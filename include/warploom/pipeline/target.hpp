@@ -1,7 +1,6 @@
 // Targets: whose barrier a signal reaches. A policy names one; counts and masks follow from it and the cluster's shape.
 //
-//   lane_per_warp<Math, to_operand_sources>    // a slot that several CTAs fill is free when all its readers told all
-//   of them
+//   lane_per_warp<Math, to_operand_sources>    // a slot that several CTAs fill: its readers tell all of them
 //
 // `mask`: the CTAs that this CTA tells. `sources`: how many CTAs tell one barrier. `leaders`: the same, where only the
 // leaders of CTA pairs signal, on behalf of both.

@@ -50,8 +50,7 @@ struct ClusterShape {
     const uint32_t leader = rank / group * group;
     return static_cast<uint16_t>(((1u << group) - 1) << leader);
   }
-  /// Every CTA whose loads reach the operands of the MMA that this leader issues: what must hear that they are
-  /// consumed.
+  /// Every CTA whose loads reach the operands of the MMA that this leader issues: who must hear of their end.
   static WARPLOOM_CONST_FN uint16_t operand_sources_mask(uint32_t rank) {
     uint32_t mask = 0;
     for (uint32_t consumer = 0; consumer < static_cast<uint32_t>(size); ++consumer)

@@ -21,8 +21,7 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Who takes tiles, as Skeleton runs its roles (warp/skeleton.hpp): all of them tell CTA 0 that an answer has been
-/// read.
+/// Who takes tiles, as Skeleton runs its roles (warp/skeleton.hpp): all tell CTA 0 that an answer has been read.
 using SkeletonRoles = freed_by<one_thread<Load, to_first>, leader_thread<Mma, to_first>,
                                one_thread<EpilogueLoad, to_first>, lane_per_warp<Epilogue, to_first>>;
 
@@ -112,7 +111,9 @@ class ClcScheduler {
     for (int found = 0; found != none; ++requests) {
       arch::mbarrier_wait(address(storage_->started.ptr()), requests + 1);
       arch::mbarrier_wait(address(storage_->empty[slot(requests)]), lap(requests));
-      arch::mbarrier_arrive_expect_tx(in_cta(address(storage_->full[slot(requests)]), lane), sizeof(arch::ClcResponse));
+      const arch::SharedAddress full = address(storage_->full[slot(requests)]);
+      arch::mbarrier_arrive_expect_tx(Cluster::size == 1 ? full : arch::map_to_rank(full, lane),
+                                      sizeof(arch::ClcResponse));
       // Every lane has read the answer before, and all go on together: one that fell behind would miss a phase.
       arch::syncwarp(lanes);
       if (lane == 0) request(slot(requests));
@@ -141,10 +142,6 @@ class ClcScheduler {
   static WARPLOOM_FN uint32_t lap(uint32_t count) noexcept { return count / stages; }
   static WARPLOOM_FN arch::SharedAddress address(const SharedMemBarrier* barrier) noexcept {
     return arch::shared_address(barrier);
-  }
-  static WARPLOOM_FN arch::SharedAddress in_cta(arch::SharedAddress local, uint32_t rank) noexcept {
-    if constexpr (Cluster::size == 1) return local;
-    return arch::map_to_rank(local, rank);
   }
 
   WARPLOOM_FN void request(int index) const noexcept {

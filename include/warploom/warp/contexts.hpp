@@ -38,9 +38,7 @@ struct HandOff {
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct WarpSide : WarpContextTypes<opc, mma_threads, epilogue_threads> {
   using Types = WarpContextTypes<opc, mma_threads, epilogue_threads>;
-  using typename Types::Dealloc;
-  using typename Types::Pipeline;
-  using typename Types::Tmem;
+  using typename Types::Dealloc, typename Types::Pipeline, typename Types::Tmem;
   static constexpr char name[] = "tensor memory";  ///< what is held, in reports
 
   WARPLOOM_FN WarpSide(Tmem allocation, Pipeline ring, Dealloc dealloc) noexcept
@@ -186,15 +184,13 @@ class [[nodiscard]] WarpHandle : public Side, MustRelease<typename Side::Base> {
 };
 
 // `auto`, because g++ 12 does not survive the configuration's type in an alias.
-/// Owns tensor memory and the MMA side of the accumulator ring. Entering publishes the address; leaving waits until
-/// every epilogue thread of the pair is done, and deallocates. MmaWarp is the same as a handle.
+/// Owns tensor memory and the MMA side of the accumulator ring. MmaWarp is the same as a handle.
 template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
 using MmaWarpContext = WarpScope<detail::MmaSide<opc, mma_threads, epilogue_threads>>;
 template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
 using MmaWarp = WarpHandle<detail::MmaSide<opc, mma_threads, epilogue_threads>>;
 
-/// The epilogue side. The tensor-memory address must have been published: call Sync::wait() first. Leaving says that
-/// this thread has finished with tensor memory. EpilogueWarp is the same as a handle.
+/// The epilogue side; Sync::wait() comes first. EpilogueWarp is the same as a handle.
 template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>
 using EpilogueWarpContext = WarpScope<detail::EpilogueSide<opc, mma_threads, epilogue_threads>>;
 template <auto opc, int mma_threads = Mma::threads, int epilogue_threads = Epilogue::threads>

@@ -8,13 +8,11 @@
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
-#include "warploom/arch/annotate.hpp"
-#include "warploom/arch/cluster.hpp"
-#include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
 #include "warploom/arch/warp.hpp"
 #include "warploom/schedule/static_persistent.hpp"
+#include "warploom/warp/named.hpp"
 #include "warploom/warp/roles.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -48,7 +46,7 @@ class HopperSkeleton {
       }
     }
     arch::syncwarp();
-    meet();
+    meet<Cluster>();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
 
@@ -78,17 +76,10 @@ class HopperSkeleton {
     arch::syncwarp();
     arch::grid_launch_dependents();
     // No CTA leaves while a peer may still signal its barriers.
-    if constexpr (Cluster::size > 1) meet();
+    if constexpr (Cluster::size > 1) meet<Cluster>();
   }
 
  private:
-  static WARPLOOM_FN void meet() noexcept {
-    if constexpr (Cluster::size > 1)
-      arch::cluster_sync();
-    else
-      arch::syncthreads();
-  }
-
   template <class Tiles>
   static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;

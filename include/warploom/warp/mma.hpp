@@ -4,10 +4,9 @@
 //   umma_tile<cta_group>(stage.tmem().address(), in.a(), in.b(), Accumulate::onto);
 #pragma once
 
-#include "warploom/arch/umma.hpp"
+#include "warploom/pipeline/policy.hpp"
 #include "warploom/pipeline/storage.hpp"
 #include "warploom/pipeline/tile.hpp"
-#include "warploom/pipeline/topology.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
@@ -50,11 +49,7 @@ struct MmaOp {
   }
   /// One arrival on an operand slot's empty barrier, in every CTA that fills it, once the work so far is complete.
   static WARPLOOM_FN void commit(MbarPtr barrier) noexcept {
-    if constexpr (Cluster::size == 1)
-      arch::umma_commit<cta_group>(arch::shared_address(barrier));
-    else
-      arch::umma_commit_multicast<cta_group>(arch::shared_address(barrier),
-                                             Cluster::operand_sources_mask(arch::cluster_rank()));
+    mma_commit<Mma, to_operand_sources>::template signal<Cluster>(arch::shared_address(barrier));
   }
   /// A stage commits to its own barrier when it is released: once, not twice.
   static WARPLOOM_FN void commit(CommittedBarrier) noexcept {}

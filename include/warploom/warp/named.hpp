@@ -1,4 +1,4 @@
-// Named barriers between groups of warps of a CTA: the tensor-memory hand-off, the writers' staging.
+// Where warps meet: named barriers between groups of warps (tensor-memory hand-off, writers), and a whole cluster.
 //
 //   using Sync = WarpGroupBarrier<160, 1>;    // 160 threads, barrier 1
 //   Sync::arrive();                           // one side goes on ...
@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warploom/arch/annotate.hpp"
+#include "warploom/arch/cluster.hpp"
 #include "warploom/arch/named_barrier.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -24,5 +25,14 @@ struct WarpGroupBarrier {
     arch::name_named_barrier<Label>(barrier_id);
   }
 };
+
+/// Every thread of the cluster, of the CTA where it is alone.
+template <class Cluster>
+WARPLOOM_FN void meet() noexcept {
+  if constexpr (Cluster::size > 1)
+    arch::cluster_sync();
+  else
+    arch::syncthreads();
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

@@ -9,7 +9,6 @@
 //   void entry(const void* params) { Skeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
-#include "warploom/arch/cluster.hpp"
 #include "warploom/arch/pdl.hpp"
 #include "warploom/schedule/static_persistent.hpp"
 #include "warploom/warp/contexts.hpp"
@@ -47,7 +46,7 @@ class Skeleton {
       arch::fence_mbarrier_init();
     }
     arch::syncwarp();
-    meet();
+    meet<Cluster>();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
 
@@ -67,20 +66,13 @@ class Skeleton {
     arch::syncwarp();
     arch::grid_launch_dependents();
     // No CTA leaves while a peer may still signal its barriers.
-    if constexpr (Cluster::size > 1) meet();
+    if constexpr (Cluster::size > 1) meet<Cluster>();
   }
 
  private:
   struct TmemHandOff {
     static constexpr char name[] = "tmem hand-off";
   };
-
-  static WARPLOOM_FN void meet() noexcept {
-    if constexpr (Cluster::size > 1)
-      arch::cluster_sync();
-    else
-      arch::syncthreads();
-  }
 
   /// A dynamic schedule must know who asks; a static one gives everybody the same tiles.
   template <class Role>

@@ -44,14 +44,12 @@ class Turns {
     WARPLOOM_FN ~Turn() noexcept { pass(); }
     /// Early: what is left to do is not the next group's concern.
     WARPLOOM_FN void pass() noexcept {
-      if (passed_) return;
-      passed_ = true;
-      turns_.pass();
+      held_.settle([&]() WARPLOOM_LAMBDA { turns_.pass(); });
     }
 
    private:
     Turns& turns_;
-    bool passed_ = false;
+    Held<Turns> held_;
   };
   WARPLOOM_FN Turn take() noexcept { return Turn(*this); }
 

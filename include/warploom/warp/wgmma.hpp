@@ -104,7 +104,10 @@ class [[nodiscard]] Mainloop : Scope {
     WARPLOOM_FN ~Stage() noexcept {
       Accumulator::commit();
       loop_.input_.pipeline.consumer_step();
-      loop_.free_older();
+      if (loop_.done_ > 0) {
+        Accumulator::wait_older();
+        loop_.input_.pipeline.template signal_free<Role>(loop_.held_);
+      }
       loop_.held_ = this->stage_;
       ++loop_.done_;
     }
@@ -124,16 +127,10 @@ class [[nodiscard]] Mainloop : Scope {
     if (done_ > 0) input_.pipeline.template signal_free<Role>(held_);
   }
 
-  WARPLOOM_FN auto begin() noexcept { return StageRange<Stage, Mainloop*>(this, slots_).begin(); }
+  WARPLOOM_FN auto begin() noexcept { return StageRange<Stage, Mainloop*>(this, slots_); }
   WARPLOOM_FN auto end() const noexcept { return typename StageRange<Stage, Mainloop*>::End{}; }
 
  private:
-  WARPLOOM_FN void free_older() noexcept {
-    if (done_ == 0) return;
-    Accumulator::wait_older();
-    input_.pipeline.template signal_free<Role>(held_);
-  }
-
   Accumulator& accumulator_;
   Input& input_;
   int slots_;
