@@ -88,8 +88,10 @@ class Maps {
   }
 
   template <class Pointer>
-  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store) {
-    const OutputBox box = output_box(shape, ref.type, store);
+  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store,
+              bool plain) {
+    OutputBox box = output_box(shape, ref.type, store);
+    if (plain) box.columns = static_cast<uint32_t>(shape.plain_columns);
     make(to, ref.type, ref.data, {p.n, p.m, p.batch}, ref.stride, ref.batch_stride, box.columns, box.rows, box.swizzle);
   }
 
@@ -219,6 +221,9 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   // Which CTA finishes a split tile is known too late for a role that loads ahead.
   if (plan.splits > 1 && params.c_path == Path::tma) params.c_path = Path::plain;
   params.d_path = d_path(p, shape);
+  params.plain = !shape.swap && plan.splits == 1 && params.c_path == Path::none && p.bias.along == BiasAlong::none &&
+                 p.activation == Activation::none && params.d_path == Path::tma && size_of(p.d.type) == 2 &&
+                 p.n % 8 == 0;
   const GemmTiles tiles = gemm_tiles(p, shape);
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
@@ -245,8 +250,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
         params.block_scales = p.b_scales.data;
     }
   }
-  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false);
-  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true);
+  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, false);
+  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true, params.plain);
   if (!maps.error.empty()) return Error{maps.error};
   return launch;
 }

@@ -17,6 +17,8 @@ WARPLOOM_FN uint32_t shuffle(uint32_t value, uint32_t source_lane, uint32_t mask
 WARPLOOM_FN uint32_t shuffle_xor(uint32_t value, uint32_t lane_mask, uint32_t mask = full_mask) noexcept;
 WARPLOOM_FN uint32_t shuffle_up(uint32_t value, uint32_t delta, uint32_t mask = full_mask) noexcept;
 WARPLOOM_FN uint32_t shuffle_down(uint32_t value, uint32_t delta, uint32_t mask = full_mask) noexcept;
+/// redux.sync.or.b32: a value that all lanes of the warp have in common, in a uniform register from here on.
+WARPLOOM_FN uint32_t uniform(uint32_t value) noexcept;
 /// The same of the bits of a float. Only a float will do: an int remains a uint32_t.
 template <std::same_as<float> F>
 WARPLOOM_FN F shuffle(F value, uint32_t source_lane, uint32_t mask = full_mask) noexcept {

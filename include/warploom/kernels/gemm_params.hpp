@@ -38,6 +38,7 @@ struct GemmParams {
   Activation activation = Activation::none;
   Path c_path = Path::none;  ///< not tma where splits > 1
   Path d_path = Path::tma;
+  bool plain = false;  ///< alpha * A * B in 16 bits, unswapped, not split, in rows that TMA can write to their ends
   PreparedTiles tiles = {};  ///< of clusters
   Divisor by_splits = {};
 };
@@ -48,13 +49,14 @@ struct GemmParams {
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
 /// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled. C in 16 bits: unswapped
 /// {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half as wide. D likewise,
-/// with store_rows rows; in e4m3 as in 16 bits with Swizzle::b64.
+/// with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with Swizzle::b64.
 struct GemmShape {
   int tile_left, tile_right, tile_k;  ///< rows of either operand and K elements per CTA and slot
   int left_box_rows, right_box_rows;
-  int unit_columns;  ///< the epilogue works in units of 64 left rows x so many right rows
-  int store_rows;    ///< of D, that are stored at a time
-  int groups;        ///< math warpgroups
+  int unit_columns;   ///< the epilogue works in units of 64 left rows x so many right rows
+  int plain_columns;  ///< ... where nothing but the product is stored, perhaps with an overlap at a tile's end
+  int store_rows;     ///< of D, that are stored at a time
+  int groups;         ///< math warpgroups
   int cluster_left, cluster_right;
   int stages;
   uint32_t threads;

@@ -9,6 +9,7 @@
 #include "warploom/kernels/hopper/gemm_payload.hpp"
 #include "warploom/kernels/hopper/patch_writer.hpp"
 #include "warploom/kernels/hopper/promoted.hpp"
+#include "warploom/kernels/hopper/slot_operand.hpp"
 #include "warploom/kernels/hopper/split_sum.hpp"
 #include "warploom/kernels/hopper/split_tiles.hpp"
 #include "warploom/pipeline/load_order.hpp"
@@ -103,6 +104,7 @@ struct HopperGemm {
                                    Payload::a_slice_rows,
                                    Payload::b_slice_rows,
                                    patch_columns,
+                                   Writer::plain_columns,
                                    swap ? patch_columns : static_cast<int>(Writer::Patch::warp_rows),
                                    Roles::groups,
                                    cluster_left,
@@ -197,14 +199,17 @@ struct HopperGemm {
       sum.template multiply<Reader>(input, tile.k_blocks(), rows_before, block_scales(column, tile.k_blocks()),
                                     block_scales(column + (straddles ? scale_block : 0), tile.k_blocks()),
                                     scale_block - column % scale_block);
-    } else if constexpr (ping_pong) {
-      auto its_turn = turns.take();  // the other group has waited for all its slots
-      auto products = sum.template over<Reader>(input, tile.k_blocks());
-      for (auto in : products) sum.mma(in.a(), in.b());  // a filled slot; the one before is freed
-      its_turn.pass();                                   // its products queue up behind ours
     } else {
-      for (auto in : sum.template over<Reader>(input, tile.k_blocks()))
-        sum.mma(in.a().template part<group_rows>(rows_before), in.b());
+      const SlotOperand a(input, input.a(0).template part<group_rows>(rows_before));
+      const SlotOperand b(input, input.b(0));
+      if constexpr (ping_pong) {
+        auto its_turn = turns.take();  // the other group has waited for all its slots
+        auto products = sum.template over<Reader>(input, tile.k_blocks());
+        for (auto in : products) sum.mma(a.of(in), b.of(in));  // a filled slot; the one before is freed
+        its_turn.pass();                                       // its products queue up behind ours
+      } else {
+        for (auto in : sum.template over<Reader>(input, tile.k_blocks())) sum.mma(a.of(in), b.of(in));
+      }
     }
   }
   /// The scales of B for the block of 128 columns of D that holds this one. Beyond the last column any will do.
@@ -243,12 +248,12 @@ struct HopperGemm {
         loader(p, storage.writer_slots, storage.writer),
         storage_(&storage) {}
 
-  WARPLOOM_FN const SplitTiles<Cluster, roomy>& tiles() const noexcept { return schedule_; }
+  WARPLOOM_FN const SplitTiles<Cluster, roomy, splits>& tiles() const noexcept { return schedule_; }
 
   const Params& params;
   uint32_t group;   ///< this warpgroup
   int rows_before;  ///< of a tile, that belong to the groups before this one
-  SplitTiles<Cluster, roomy> schedule_;
+  SplitTiles<Cluster, roomy, splits> schedule_;
   Input input;
   Order order;
   Turns<Roles::groups> turns;

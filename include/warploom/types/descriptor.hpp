@@ -11,8 +11,10 @@ enum class Major : uint8_t { k, mn };
 
 struct SmemDescriptor {
   uint64_t bits = 0;
-  /// The same operand `bytes` further on: only the start-address field moves (§3.3).
-  WARPLOOM_CONST_FN SmemDescriptor advance(uint32_t bytes) const { return {bits + (bytes >> 4)}; }
+  /// The same operand `bytes` further on: only the start-address field moves (§3.3), in 32-bit arithmetic.
+  WARPLOOM_CONST_FN SmemDescriptor advance(uint32_t bytes) const {
+    return {bits >> 32 << 32 | (static_cast<uint32_t>(bits) + (bytes >> 4))};
+  }
 };
 
 struct SmemDescriptorFields {

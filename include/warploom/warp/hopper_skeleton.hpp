@@ -83,14 +83,14 @@ class HopperSkeleton {
   template <class Tiles>
   static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;
-    for (Tile tile : tiles) {
+    for (auto at = tiles.begin(); at != tiles.end(); ++at) {
       if constexpr (Kernel::ping_pong) {
         if (turn++ % Roles::groups != group) {
-          kernel.pass_over(tile);
+          kernel.pass_over(*at);
           continue;
         }
       }
-      kernel.math(tile);
+      kernel.math(*at);
     }
     kernel.writer.finish();
   }

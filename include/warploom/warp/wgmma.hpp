@@ -17,6 +17,14 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Accumulator, class Input, class Role>
 class Mainloop;
 
+/// A tile as the tensor core is told of it.
+template <class Tile>
+struct Operand {
+  SmemDescriptor descriptor;
+  WARPLOOM_FN explicit Operand(const Tile& tile) noexcept : descriptor(encode_wgmma_descriptor(operand_fields(tile))) {}
+  WARPLOOM_FN explicit Operand(SmemDescriptor of) noexcept : descriptor(of) {}
+};
+
 /// rows x columns of fp32, in blocks of 64 rows, over the 128 threads of a warpgroup.
 template <int rows_, int columns_>
 class WarpgroupAccumulator {
@@ -36,17 +44,19 @@ class WarpgroupAccumulator {
   /// sum += A * B^T over the K extent of the tiles: A is rows x K, B columns x K. Every thread of the warpgroup.
   template <class A, class B>
   WARPLOOM_FN void mma(const A& a, const B& b) noexcept {
+    mma(Operand<A>(a), Operand<B>(b));
+  }
+  template <class A, class B>
+  WARPLOOM_FN void mma(const Operand<A>& a, const Operand<B>& b) noexcept {
     static_assert(A::rows == rows && B::rows == columns, "warploom: the tiles do not have the accumulator's extents");
     static_assert(A::row_bytes == B::row_bytes, "warploom: A and B tiles must have the same K extent");
-    const SmemDescriptor a_descriptor = encode_wgmma_descriptor(operand_fields(a));
-    const SmemDescriptor b_descriptor = encode_wgmma_descriptor(operand_fields(b));
     WARPLOOM_UNROLL
     for (uint32_t k = 0; k < A::row_bytes / mma_k_bytes; ++k) {
       WARPLOOM_UNROLL
       for (int block = 0; block < blocks; ++block)
         arch::wgmma<columns, typename A::Element, typename B::Element, A::major, B::major>(
-            blocks_[block], a_descriptor.advance(block * A::block_step + k * A::k_step),
-            b_descriptor.advance(k * B::k_step), onto_ || k > 0);
+            blocks_[block], a.descriptor.advance(block * A::block_step + k * A::k_step),
+            b.descriptor.advance(k * B::k_step), onto_ || k > 0);
     }
     onto_ = true;
   }

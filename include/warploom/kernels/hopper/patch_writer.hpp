@@ -27,6 +27,7 @@ class PatchWriter {
   using Patch = warploom::Patch<patch_columns, swap>;
   static constexpr int per_row = columns / patch_columns;
   static constexpr int patches = rows / 64 * per_row;
+  static constexpr int plain_columns = columns < 64 ? columns : 64;
   static constexpr int longest = rows > columns ? rows : columns;
   static_assert(rows % 64 == 0 && columns % patch_columns == 0, "warploom: the tile does not divide into patches");
   static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
@@ -87,11 +88,15 @@ class PatchWriter {
   WARPLOOM_FN void write(const Accumulator& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
-    if (plain_halves() && parts.splits <= 1) {
-      if (params_.d_type == DType::bf16)
-        write_halves(sum, left, right, batch, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); });
+    if (!swap && params_.plain) {
+      const auto bf16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); };
+      const auto f16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); };
+      if (params_.alpha != 1.0f)
+        params_.d_type == DType::bf16 ? write_halves<true>(sum, left, right, batch, bf16s)
+                                      : write_halves<true>(sum, left, right, batch, f16s);
       else
-        write_halves(sum, left, right, batch, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); });
+        params_.d_type == DType::bf16 ? write_halves<false>(sum, left, right, batch, bf16s)
+                                      : write_halves<false>(sum, left, right, batch, f16s);
       return;
     }
     if (params_.bias_along != BiasAlong::none) {
@@ -178,31 +183,38 @@ class PatchWriter {
   }
   WARPLOOM_FN void group_sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
 
-  /// Nothing but a scaled product in 16 bits, in rows that TMA can write to their ends.
-  WARPLOOM_FN bool plain_halves() const noexcept {
-    return !swap && params_.c_path == Path::none && params_.bias_along == BiasAlong::none &&
-           params_.activation == Activation::none && params_.d_path == Path::tma && params_.n % 8 == 0 &&
-           (params_.d_type == DType::bf16 || params_.d_type == DType::f16);
-  }
-  /// The same as below for that case, without a branch per patch: this is what most launches do.
-  template <class Accumulator, class Pack>
+  /// What most launches do, nothing but a product in 16 bits, without a branch per patch.
+  template <bool scaled, class Accumulator, class Pack>
   WARPLOOM_FN void write_halves(const Accumulator& sum, int left, int right, int batch, Pack&& pack) noexcept {
-    const float alpha = params_.alpha;
-    unrolled<patches>([&](int index) WARPLOOM_LAMBDA {
-      const At at = patch_at(index, left, right);
-      if (!at.inside(params_)) return;
-      const PatchSlots in = next_slots(false);
-      Patch patch(place_);
-      patch.take(sum, index / per_row, index % per_row * Patch::values, alpha);
-      wait_for_slot(false);
+    const float alpha = scaled ? params_.alpha : 1.0f;
+    constexpr int plain_per_row = (columns + plain_columns - 1) / plain_columns, all = rows / 64 * plain_per_row;
+    unrolled<(all + slots - 1) / slots>([&](int round) WARPLOOM_LAMBDA {
+      const auto each = [&](auto&& f) WARPLOOM_LAMBDA {  // patch of the round, with its slot
+        unrolled<slots>([&](int slot) WARPLOOM_LAMBDA {
+          const int index = round * slots + slot;
+          if (index >= all) return;
+          // The last of a row may begin before the one before it ends: both store the same there.
+          const int block = index / plain_per_row, end = (index % plain_per_row + 1) * plain_columns;
+          const int column = (end < columns ? end : columns) - plain_columns;
+          const At at{left + 64 * block, right + column};
+          if (at.inside(params_)) f(block, column, at, ring_.tile(slot).data);
+        });
+      };
+      if (stores()) arch::bulk_wait_group_read<0>();
       arch::syncwarp();
-      patch.stage_halves(in, pack);
-      arch::fence_proxy_async_shared();
+      each([&](int block, int column, const At&, char* slot) WARPLOOM_LAMBDA {
+        warploom::Patch<plain_columns, swap> patch(place_);
+        patch.take(sum, block, column / 2, alpha);
+        patch.stage_halves({slot, slot}, pack);
+      });
+      arch::fence_proxy_async_shared();  // the dearest part of all: once for all slots
       arch::syncwarp();
       if (stores()) {
         const uint32_t share = Patch::warp_rows * place_.warp;
-        arch::tma_store(params_.d, arch::shared_address(in.first) + 128 * share,
-                        arch::Coord3{at.column(), at.row() + static_cast<int>(share), batch});
+        each([&](int, int, const At& at, char* slot) WARPLOOM_LAMBDA {
+          arch::tma_store(params_.d, arch::shared_address(slot) + 128 * share,
+                          arch::Coord3{at.column(), at.row() + static_cast<int>(share), batch});
+        });
         arch::bulk_commit_group();
       }
     });

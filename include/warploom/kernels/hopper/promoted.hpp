@@ -9,7 +9,7 @@
 #include "warploom/arch/global.hpp"
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/proxy.hpp"
-#include "warploom/warp/wgmma.hpp"
+#include "warploom/kernels/hopper/slot_operand.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
@@ -64,22 +64,31 @@ class PromotedAccumulator {
     }
     const uint32_t lane = arch::lane_index();
     const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
-    const Reader reader{row, lane, rows_before};
+    const SlotOperand a(input, input.a(0).template part<64>(rows_before));
+    const SlotOperand b(input, input.b(0));
+    bool ready = input.pipeline.try_wait_producer();
     WARPLOOM_ROLLED
     for (int k = 0; k < k_blocks; ++k) {
-      Scales scales;
-      scales.fetch(input, reader, k, first, second);
       const uint32_t stage = input.pipeline.consumer_stage();
+      Scales scales;
+      input.pipeline.wait_producer_if_needed(ready);
       WARPLOOM_UNROLL
       for (int block = 0; block < blocks; ++block) {
-        issue(part_, input, reader, block);
+        part_.start();
+        part_.fence();
+        part_.mma(a.in(stage, 64 * block), b.in(stage));
+        part_.commit();
+        if (block == 0) scales.fetch(input.slot(stage), row, lane, k, first, second);  // while the product runs
         // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
         if (block == blocks - 1) arch::fence_proxy_async_shared();
         part_.wait();
-        if (block == blocks - 1) input.pipeline.template signal_free<Role>(stage);
+        if (block == blocks - 1) {
+          input.pipeline.template signal_free<Role>(stage);
+          input.pipeline.consumer_step();
+          ready = input.pipeline.try_wait_producer();  // the answer comes while the product is added
+        }
         promote(block, scales, boundary);
       }
-      input.pipeline.consumer_step();
     }
   }
 
@@ -91,24 +100,15 @@ class PromotedAccumulator {
   };
   using Part = WarpgroupAccumulator<arch::wgmma_m, columns>;
 
-  /// This thread's place, and its group's.
-  struct Reader {
-    uint32_t row, lane;
-    int rows_before;
-  };
-
   /// What a K block is scaled with, in this thread's registers.
   struct Scales {
     float of_rows[left_scaled ? blocks : 1][2] = {};
     Pair of_columns[right_scaled ? columns / 8 : 1] = {};
     float one = 1.0f, other = 1.0f;  ///< of the block of B, and of the next one
 
-    /// Waits for the current slot of the ring, and reads its scales.
-    template <class Input>
-    WARPLOOM_FN void fetch(Input& input, const Reader& reader, int k, BlockScales& first,
+    template <class Slot>
+    WARPLOOM_FN void fetch(Slot& slot, uint32_t row, uint32_t lane, int k, BlockScales& first,
                            BlockScales& second) noexcept {
-      input.pipeline.wait_producer();
-      auto& slot = input.slot(input.pipeline.consumer_stage());
       if constexpr (!(left_scaled && right_scaled)) {
         one = first.next(k);
         if constexpr (straddles) other = second.next(k);
@@ -116,28 +116,17 @@ class PromotedAccumulator {
       if constexpr (left_scaled) {
         WARPLOOM_UNROLL
         for (int block = 0; block < blocks; ++block) {
-          of_rows[block][0] = arch::load_shared(slot.a_scales() + reader.row + 64 * block);
-          of_rows[block][1] = arch::load_shared(slot.a_scales() + reader.row + 64 * block + 8);
+          of_rows[block][0] = arch::load_shared(slot.a_scales() + row + 64 * block);
+          of_rows[block][1] = arch::load_shared(slot.a_scales() + row + 64 * block + 8);
         }
       }
       if constexpr (right_scaled) {
         WARPLOOM_UNROLL
         for (int i = 0; i < columns / 8; ++i)
-          of_columns[i] =
-              arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (reader.lane % 4)));
+          of_columns[i] = arch::load_shared(reinterpret_cast<const Pair*>(slot.b_scales() + 8 * i + 2 * (lane % 4)));
       }
     }
   };
-
-  /// The products of one block of rows, with the current slot of the ring.
-  template <class Input>
-  static WARPLOOM_FN void issue(Part& part, Input& input, const Reader& reader, int block) noexcept {
-    const uint32_t stage = input.pipeline.consumer_stage();
-    part.start();
-    part.fence();
-    part.mma(input.a(stage).template part<rows>(reader.rows_before).template part<64>(64 * block), input.b(stage));
-    part.commit();
-  }
 
   WARPLOOM_FN void promote(int block, const Scales& scales, int boundary) noexcept {
     float scale[2][2];  // by half of the 16 rows, by block of columns

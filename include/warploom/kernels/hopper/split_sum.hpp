@@ -39,7 +39,8 @@ struct PartialSums {
       const Unit part = arch::load_global(reinterpret_cast<const Unit*>(from + 128 * i));
       WARPLOOM_UNROLL
       for (int j = 0; j < 4; ++j)
-        v[i + j] = fresh ? arch::as_float(part.words[j]) : arch::add(v[i + j], arch::as_float(part.words[j]));
+        v[i + (j ^ 1)] =
+            fresh ? arch::as_float(part.words[j]) : arch::add(v[i + (j ^ 1)], arch::as_float(part.words[j]));
     }
   }
 };
@@ -57,7 +58,7 @@ class SplitSum {
     each([&](int block, int i) WARPLOOM_LAMBDA {
       Unit part;
       WARPLOOM_UNROLL
-      for (int j = 0; j < 4; ++j) part.words[j] = arch::as_bits(sum.value(block, i + j));
+      for (int j = 0; j < 4; ++j) part.words[j] = arch::as_bits(sum.value(block, i + (j ^ 1)));
       arch::store_global(reinterpret_cast<Unit*>(parts + split * tile_floats + offset(block, i)), part);
     });
     arch::fence_gpu();

@@ -9,8 +9,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// `several`: whether there may be more than one matrix or split.
-template <class Cluster, bool several = true>
+/// Whether there may be several matrices, and several splits of a tile.
+template <class Cluster, bool batches = true, bool may_split = true>
 class SplitTiles {
  public:
   /// `tiles` in clusters; K blocks of a tile, and of one split of it.
@@ -19,8 +19,8 @@ class SplitTiles {
       : tiles_(tiles),
         by_splits_(by_splits),
         k_blocks_(k_blocks),
-        splits_(several ? splits : 1),
-        items_(several ? tiles.count() * splits * batch : tiles.count()) {}
+        splits_(may_split ? splits : 1),
+        items_(tiles.count() * splits_ * (batches ? batch : 1)) {}
 
   struct End {
     int total;
@@ -55,12 +55,12 @@ class SplitTiles {
  private:
   WARPLOOM_FN Tile item(int index) const noexcept {
     int rest = 0;
-    if constexpr (several) rest = tiles_.by_all.quotient(index);
+    if constexpr (batches || may_split) rest = tiles_.by_all.quotient(index);
     const uint32_t rank = arch::cluster_rank();
     const ClusterTiles::At at = tiles_[index - rest * tiles_.count()];
     Tile tile{at.m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
               at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks_};
-    if (!several || splits_ == 1) {
+    if (!may_split || splits_ == 1) {
       tile.batch = rest;
       return tile;
     }
