@@ -107,6 +107,10 @@ Path d_path(const GemmProblem& p, const GemmShape& shape) { return path_of(p.d, 
 Path c_path(const GemmProblem& p, const GemmShape& shape) {
   return p.beta == 0.0f ? Path::none : path_of(p.c, p.batch, shape);
 }
+bool plain_output(const GemmProblem& p, const GemmShape& shape, int splits) {
+  return !shape.swap && splits == 1 && p.beta == 0.0f && p.bias.along == BiasAlong::none &&
+         p.activation == Activation::none && size_of(p.d.type) == 2 && p.n % 8 == 0 && d_path(p, shape) == Path::tma;
+}
 
 GemmTiles gemm_tiles(const GemmProblem& p, const GemmShape& shape) {
   GemmTiles tiles;
@@ -221,9 +225,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   // Which CTA finishes a split tile is known too late for a role that loads ahead.
   if (plan.splits > 1 && params.c_path == Path::tma) params.c_path = Path::plain;
   params.d_path = d_path(p, shape);
-  params.plain = !shape.swap && plan.splits == 1 && params.c_path == Path::none && p.bias.along == BiasAlong::none &&
-                 p.activation == Activation::none && params.d_path == Path::tma && size_of(p.d.type) == 2 &&
-                 p.n % 8 == 0;
+  params.plain = plain_output(p, shape, plan.splits);
   const GemmTiles tiles = gemm_tiles(p, shape);
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});

@@ -29,6 +29,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& problem, const GemmPlan& plan,
 /// How C and D are touched: TMA where its 16-byte rules hold for the tensor and for the kernel's box.
 Path d_path(const GemmProblem& problem, const GemmShape& shape);
 Path c_path(const GemmProblem& problem, const GemmShape& shape);
+/// Whether there is nothing to store but the product, in 16 bits, by TMA: GemmParams::plain.
+bool plain_output(const GemmProblem& problem, const GemmShape& shape, int splits);
 
 /// The tiles of an output: of CTAs along either operand, whole clusters, and the work items of a launch.
 struct GemmTiles {

@@ -6,28 +6,31 @@
 
 namespace warploom {
 
-/// Fitted to sweeps of all plans over the suites `dense` and `blockwise` on an H200, cold L2 (docs/performance.md): so
-/// that the cheapest plan is the fastest one, rather than that times are right.
+/// Fitted to sweeps of all plans over the suites `dense`, `blockwise` and `decode` on an H200, cold L2
+/// (docs/performance.md): so that the cheapest plan is the fastest one, rather than that times are right. What other
+/// epilogues than a plain store cost is taken from the suite `epilogue`.
 struct GemmCosts {
   double clock_ghz = 1.98;
-  double dram_bytes_per_us = 3.4e6;
+  double dram_bytes_per_us = 3.39e6;
   double launch_us = 5.9;      ///< between two events, with nothing in between
-  double fill_cycles = 7800;   ///< barriers, tensor maps, the first operands, the last stores
-  double flops_16_bit = 3730;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
-  double flops_8_bit = 7460;
+  double fill_cycles = 1690;   ///< barriers, tensor maps, the first operands, the last stores
+  double flops_16_bit = 3880;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
+  double flops_8_bit = 7760;
   double shared_bytes = 128;          ///< per cycle and SM, what wgmma reads its operands with
-  double operand_bytes = 31;          ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
-  double load_latency_cycles = 1300;  ///< of a TMA load; divided by the stages it bounds the speed of a K block
+  double operand_bytes = 57.9;        ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
+  double load_latency_cycles = 3940;  ///< of a TMA load; divided by the stages it bounds the speed of a K block
   double promoted_per_cycle = 128;    ///< accumulators times scale added to fp32 sums, per cycle and SM
-  double promotion_exposed = 0.4;     ///< the part that the other warpgroup's MMAs do not hide
-  double straddling = 2.5;            ///< how much more it is where a tile's columns may have two scales
-  double epilogue_cycles = 2100;      ///< of a tile, before its bytes
-  double epilogue_bytes = 10;         ///< per cycle and math group, C and D by TMA
+  double promotion_exposed = 0.216;   ///< the part that the other warpgroup's MMAs do not hide
+  double straddling = 13.7;           ///< how much more it is where a tile's columns may have two scales
+  double epilogue_cycles = 980;       ///< of a tile, before its bytes
+  double epilogue_bytes = 19.8;       ///< per cycle and math group, C and D by TMA
   double plain_bytes = 3;             ///< the same, element by element
-  double activations_per_cycle = 64;  ///< instructions of activations, per cycle and math group
-  double partial_bytes = 23;          ///< per cycle and math group, partial sums of split K to L2 and back
-  double split_cycles = 1600;         ///< the counter's round trip
-  double overlap_loss = 0.18;         ///< of the shorter of chip and DRAM time, what does not hide under the longer
+  double unit_cycles = 2100;          ///< of 64 rows x unit_columns, where more than a product is stored
+  double residual_cycles = 700;       ///< the same, where C is added
+  double activations_per_cycle = 45;  ///< instructions of activations, per cycle and math group
+  double partial_bytes = 23.8;        ///< per cycle and math group, partial sums of split K to L2 and back
+  double split_cycles = 6880;         ///< the counter's round trip
+  double overlap_loss = 0.35;         ///< of the shorter of chip and DRAM time, what does not hide under the longer
 };
 
 struct GemmPrediction {

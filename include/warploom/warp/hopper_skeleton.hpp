@@ -84,13 +84,10 @@ class HopperSkeleton {
   static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;
     for (auto at = tiles.begin(); at != tiles.end(); ++at) {
-      if constexpr (Kernel::ping_pong) {
-        if (turn++ % Roles::groups != group) {
-          kernel.pass_over(*at);
-          continue;
-        }
-      }
-      kernel.math(*at);
+      if (!Kernel::ping_pong || turn++ % Roles::groups == group)
+        kernel.math(*at);
+      else if constexpr (Kernel::ping_pong)
+        kernel.pass_over(*at);
     }
     kernel.writer.finish();
   }

@@ -22,7 +22,6 @@ template <class Tile>
 struct Operand {
   SmemDescriptor descriptor;
   WARPLOOM_FN explicit Operand(const Tile& tile) noexcept : descriptor(encode_wgmma_descriptor(operand_fields(tile))) {}
-  WARPLOOM_FN explicit Operand(SmemDescriptor of) noexcept : descriptor(of) {}
 };
 
 /// rows x columns of fp32, in blocks of 64 rows, over the 128 threads of a warpgroup.

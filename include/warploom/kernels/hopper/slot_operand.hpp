@@ -16,13 +16,15 @@ template <class Tile, uint32_t slot_bytes>
 class SlotOperand {
  public:
   template <class Input>
-  WARPLOOM_FN SlotOperand(const Input&, const Tile& in_first_slot) noexcept
-      : first_(Operand<Tile>(in_first_slot).descriptor) {
-    first_.bits = first_.bits >> 32 << 32 | arch::uniform(static_cast<uint32_t>(first_.bits));
+  WARPLOOM_FN SlotOperand(const Input&, const Tile& in_first_slot) noexcept : first_(in_first_slot) {
+    uint64_t& bits = first_.descriptor.bits;
+    bits = bits >> 32 << 32 | arch::uniform(static_cast<uint32_t>(bits));
   }
   /// Of one slot, or as many rows further on there, in steps of 64.
   WARPLOOM_FN Operand<Tile> in(uint32_t slot, uint32_t rows = 0) const noexcept {
-    return Operand<Tile>(first_.advance(slot * slot_bytes + rows / 64 * Tile::block_step));
+    Operand<Tile> there = first_;
+    there.descriptor = first_.descriptor.advance(slot * slot_bytes + rows / 64 * Tile::block_step);
+    return there;
   }
   template <class Stage>
   WARPLOOM_FN Operand<Tile> of(const Stage& stage) const noexcept {
@@ -30,7 +32,7 @@ class SlotOperand {
   }
 
  private:
-  SmemDescriptor first_;
+  Operand<Tile> first_;
 };
 template <class Input, class Tile>
 SlotOperand(const Input&, const Tile&) -> SlotOperand<Tile, sizeof(typename Input::Payload::Slot)>;
