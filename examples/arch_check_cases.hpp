@@ -73,6 +73,25 @@ struct ArchCheck {
     }
   }
 
+  static void ldmatrix(Machine& machine, Comparison& c) {
+    using K = LoadMatrixProbe;
+    constexpr uint32_t ctas = 2;
+    run<K>(machine, c, {{ctas}, {ctas}, K::threads}, ctas * K::threads * K::words);
+    for (uint32_t cta = 0; cta < ctas; ++cta)
+      for (uint32_t thread = 0; thread < K::threads; ++thread)
+        for (uint32_t form = 0; form < K::forms; ++form)
+          for (uint32_t tiles = 1u << form / 2, tile = 0; tile < tiles; ++tile) {
+            uint32_t word = 0;
+            for (uint32_t which = 0; which < 2; ++which) {
+              const uint32_t i = thread % 32 / 4, j = 2 * (thread % 4) + which;
+              const uint32_t row = form % 2 == 0 ? i : j, column = form % 2 == 0 ? j : i;
+              const uint32_t line = K::rows * (thread / 32) + StoreMatrixProbe::row_of(8 * tile + row, tiles);
+              word |= (pattern((cta << 20) + 4 * line + column / 2) >> 16 * (column % 2) & 0xffff) << 16 * which;
+            }
+            put(c, {word});
+          }
+  }
+
   // ---- barriers
 
   struct BarrierModel {
@@ -487,6 +506,7 @@ struct ArchCheck {
     return {{"identity", &identity},
             {"shuffle", &shuffles},
             {"stmatrix", &stmatrix},
+            {"ldmatrix", &ldmatrix},
             {"mbarrier-script", &mbarrier_script},
             {"mbarrier-group", &mbarrier_group},
             {"named-barrier", &named_barriers},
@@ -509,6 +529,7 @@ struct ArchCheck {
             {"tma3d-store", &Tma3dCheck<Machine>::store},
             {"pack-small", &NumbersCheck<Machine>::small_pack},
             {"numbers", &NumbersCheck<Machine>::numbers},
+            {"reciprocal", &NumbersCheck<Machine>::reciprocals},
             {"activation", &NumbersCheck<Machine>::activations},
             {"atomic", &NumbersCheck<Machine>::atomics}};
   }

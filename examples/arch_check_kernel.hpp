@@ -145,7 +145,7 @@ struct ShuffleProbe : Probe<64> {
   }
 };
 
-// ---- stmatrix
+// ---- stmatrix and ldmatrix
 
 struct StoreMatrixProbe : Probe<64> {
   static constexpr char name[] = "stmatrix";
@@ -192,6 +192,42 @@ struct StoreMatrixProbe : Probe<64> {
           half(arch::block_index().x, area, tile, lane, 0) | half(arch::block_index().x, area, tile, lane, 1) << 16;
     arch::store_matrix<tiles, transposed>(address(&storage.areas[area * area_words + 4 * row_of(lane, tiles)]),
                                           registers);
+  }
+};
+
+/// Every form of ldmatrix, from rows in no order; lanes that name no row point at one that nobody may read.
+struct LoadMatrixProbe : Probe<64> {
+  static constexpr char name[] = "ldmatrix";
+  static constexpr uint32_t forms = 6, warps = 2, words = 14;  ///< per lane
+  static constexpr uint32_t rows = StoreMatrixProbe::rows;
+  struct Params {
+    uint32_t* out;  ///< [cta][thread][form, register]
+  };
+  struct alignas(16) Storage {
+    uint32_t rows_[warps * rows * 4];
+  };
+
+  static WARPLOOM_FN void run(const Params& params) noexcept {
+    Storage& storage = arch::shared<Storage>();
+    const uint32_t cta = arch::block_index().x;
+    fill<threads>(storage.rows_, cta << 20);
+    arch::syncthreads();
+    Output out{params.out + (cta * threads + arch::thread_index()) * words};
+    load<1, false>(storage, out);
+    load<1, true>(storage, out);
+    load<2, false>(storage, out);
+    load<2, true>(storage, out);
+    load<4, false>(storage, out);
+    load<4, true>(storage, out);
+  }
+
+  template <int tiles, bool transposed>
+  static WARPLOOM_FN void load(Storage& storage, Output& out) noexcept {
+    const uint32_t row = rows * arch::warp_index() + StoreMatrixProbe::row_of(arch::lane_index(), tiles);
+    uint32_t registers[tiles];
+    arch::load_matrix<tiles, transposed>(address(&storage.rows_[4 * row]), registers);
+    WARPLOOM_UNROLL
+    for (uint32_t tile = 0; tile < tiles; ++tile) out.put(registers[tile]);
   }
 };
 

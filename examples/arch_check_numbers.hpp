@@ -65,6 +65,34 @@ struct NumbersProbe : Probe<256> {
   }
 };
 
+/// The reciprocals of all floats of six binades, of `run_length` neighbours one hash.
+struct ReciprocalProbe : Probe<256> {
+  static constexpr char name[] = "reciprocal";
+  static constexpr uint32_t run_length = 1024, binades = 6, count = binades * ((1u << 23) / run_length);
+  struct Params {
+    uint32_t* out;
+  };
+  struct Storage {
+    uint32_t none;
+  };
+  /// From 1, 2, 2^64, 2^125, 2^126 and 2^127 on; the last two have no reciprocal but 0, less the first eight numbers.
+  static WARPLOOM_CONST_FN uint32_t number(uint32_t run, uint32_t i) {
+    const uint32_t binade = run / (count / binades);
+    const uint32_t exponent = binade < 2 ? 127 + binade : binade == 2 ? 191 : 249 + binade;
+    const uint32_t mantissa = run % (count / binades) * run_length + i;
+    return exponent << 23 | (binade == 4 && mantissa <= 8 ? 9 : mantissa);
+  }
+  static WARPLOOM_CONST_FN uint32_t hashed(uint32_t hash, uint32_t word) { return (hash ^ word) * 16777619u; }
+
+  static WARPLOOM_FN void run(const Params& params) noexcept {
+    const uint32_t at = arch::block_index().x * threads + arch::thread_index();
+    uint32_t hash = 2166136261u;
+    for (uint32_t i = 0; i < run_length; ++i)
+      hash = hashed(hash, arch::as_bits(arch::reciprocal(arch::as_float(number(at, i)))));
+    arch::store_global(params.out + at, hash);
+  }
+};
+
 struct ActivationProbe : Probe<256> {
   static constexpr char name[] = "activation";
   static constexpr uint32_t words = 4;
@@ -176,6 +204,21 @@ struct NumbersCheck {
     each([&](float x, float y) { return std::isnan(x) || std::isnan(y) ? std::nanf("") : larger(x, y); });
     each([&](float x, float y) { return std::isnan(x) ? y : std::isnan(y) ? x : -larger(-x, -y); });
     each([](float x, float) { return std::fabs(x); });
+  }
+
+  static void reciprocals(Machine& machine, Comparison& c) {
+    using K = ReciprocalProbe;
+    uint32_t* out = machine.memory(Words(K::count, 0xcccccccc), true);
+    machine.template launch<K>({{K::count / K::threads}, {1}, K::threads}, {out});
+    c.got = machine.read(out, K::count);
+    for (uint32_t run = 0; run < K::count; ++run) {
+      uint32_t hash = 2166136261u;
+      for (uint32_t i = 0; i < K::run_length; ++i) {
+        const float number = std::bit_cast<float>(K::number(run, i));
+        hash = K::hashed(hash, number < 0x1p126f ? std::bit_cast<uint32_t>(1.0f / number) : 0);
+      }
+      c.want.push_back(hash);
+    }
   }
 
   /// Plain C++ says what a result is to six digits; that it is the same to the last bit, the hash says.

@@ -124,16 +124,20 @@ def show(name, model, coefficients):
         print(f"  {term!s:3} {float(c).hex():>24}  {float(c):.9g}")
 
 
-# 2^f for silu and gelu_tanh. With this scale the constant term of the fit is within 2e-8 of 1; without, it would lie
-# half way between two floats. Polished for a little more than 1/2: gelu_tanh rounds before its exponent is complete.
-EXP2_SCALE = 1 - mpf(2)**-24
-scaled = lambda f: EXP2_SCALE * mpf(2)**f
+# e^-x = 2^t for silu and gelu_tanh, t = n + f. The factor of x is a float below log2(e), so that what is missing per n is
+# two units of the last place of 2^n, within 1/3000: an integer multiplication puts them there. With the exponent comes
+# an offset, OFFSET units, for which the fit makes up. Of the offsets possible, 676 + 1024 k, this one makes the first
+# factor 1.99944 exact and leaves the constant term close to a float. Polished for a little more than 1/2: gelu_tanh
+# rounds before its exponent is complete.
+LAST = mpf(2)**-23
+OFFSET = 676 + 1024 * 2
+LESS = to_f32(1 / log(2)) - 4 * LAST
+print(f"log2(e) less: {float(LESS).hex()}, missing per power of two: {float(log(1 / log(2) / LESS) * log(2) / LAST):.6g}")
+scaled = lambda f: mpf(2)**(f / log(2) / LESS) / (1 + OFFSET * LAST)
 wide = chebyshev_grid(mpf("-0.508"), mpf("0.508"))
 coarse = Model(chebyshev_grid(mpf("-0.5"), mpf("0.5")), scaled, polynomial(5)).rounded()
-show("(1 - 2^-24) 2^f, |f| <= 0.508", Model(wide, scaled, polynomial(5)), polished(coarse, wide, scaled))
-
-reciprocal = Model(chebyshev_grid(mpf(0), mpf(1)), lambda q: 1 / (1 + q), polynomial(3))
-show("1 / (1 + q), 0 <= q <= 1", reciprocal, reciprocal.rounded())
+show("2^(f log2(e) / less) / (1 + offset), |f| <= 0.508", Model(wide, scaled, polynomial(5)),
+     polished(coarse, wide, scaled))
 
 # Phi(-a) = e^(-a^2/2) c D(a) / (a D(a) + N(a)), c = 1 / sqrt(2 pi) in fp32. D(0) is 1, and N(0) is 2 c for Phi(0) = 1/2:
 # the error at 0 is none, and the grid begins later.
@@ -149,7 +153,7 @@ tail = Model([mpf("0.05") + (1 / u - 1) / mpf("0.3") for u in chebyshev_grid(mpf
 show("Phi(-a) e^(a^2/2), a <= 12", tail, tail.rounded())
 
 print(f"log2(e): {float(to_f32(1 / log(2))):.9g} + {float(to_f32(1 / log(2) - to_f32(1 / log(2)))):.9g}")
-slope = 2 * sqrt(2 / pi) / log(2)
-for name, value, grid in (("2 sqrt(2/pi) log2(e)", slope, 2**20), ("the same * 0.044715", slope * mpf("0.044715"), 2**15)):
+slope = 2 * sqrt(2 / pi) * LESS
+for name, value, grid in (("2 sqrt(2/pi) log2(e) less", slope, 2**20), ("the same * 0.044715", slope * mpf("0.044715"), 2**15)):
     high = mpf(int(value * grid + mpf(1) / 2)) / grid
     print(f"{name}: {float(high):.12g} + {float(to_f32(value - high)):.9g}")

@@ -370,9 +370,13 @@ void set_max_registers(uint32_t count, bool increase) noexcept {
   });
 }
 
-void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
-  const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
+namespace {
+
+/// What stmatrix and ldmatrix share: move(place in shared memory, lane, register, which half of it) for every element.
+template <class Move>
+void matrix_operation(Pc pc, const char* operation, const LaneArguments& arguments, uint32_t tiles, bool transposed,
+                      Move&& move) {
+  warp_operation(pc, operation, arguments, [&](const Collective& lanes) {
     Thread& self = thread();
     Cta& cta = *self.cta;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
@@ -381,20 +385,34 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
         const uint32_t offset = address & offset_mask;
         if (self.cluster->owner(address) != &cta || offset % 16 != 0 || !self.cluster->inside(cta, offset, 16))
           self.cluster->fail(self, pc, "OOB-SHARED",
-                             fmt::format("row {} of stmatrix tile {} is at 0x{:08x}; a 16-byte aligned address of this "
+                             fmt::format("row {} of {} tile {} is at 0x{:08x}; a 16-byte aligned address of this "
                                          "CTA's shared memory is needed",
-                                         r, tile, address));
+                                         r, operation, tile, address));
         for (uint32_t column = 0; column < 8; ++column) {
           // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
           const uint32_t i = transposed ? column : r;
           const uint32_t j = transposed ? r : column;
-          const uint32_t word = static_cast<const uint32_t*>(lanes.lanes[4 * i + j / 2].p)[tile];
-          const auto half = static_cast<uint16_t>(word >> 16 * (j % 2));
-          std::memcpy(cta.window + offset + 2 * column, &half, sizeof(half));
+          move(cta.window + offset + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * i + j / 2].p)[tile], j % 2);
         }
       }
     }
   });
+}
+
+}  // namespace
+
+void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
+  matrix_operation(WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
+                   [](std::byte* place, const uint32_t& word, uint32_t which) {
+                     const auto half = static_cast<uint16_t>(word >> 16 * which);
+                     std::memcpy(place, &half, sizeof(half));
+                   });
+}
+void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
+  matrix_operation(WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
+                   [](const std::byte* place, uint32_t& word, uint32_t which) {
+                     std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
+                   });
 }
 
 void grid_dependency_wait() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }

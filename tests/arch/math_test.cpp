@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -51,6 +52,37 @@ TEST(Math, HalfToFloat) {
   EXPECT_EQ(arch::as_bits(arch::to_float(f16{0x7e01})), nan_bits);
   EXPECT_EQ(arch::to_float(f16{0x0001}), 0x1p-24f);
   EXPECT_EQ(arch::to_float(f16{0xfc00}), -infinity);
+}
+
+TEST(Math, Reciprocal) {
+  EXPECT_EQ(arch::reciprocal(1.0f), 1.0f);
+  EXPECT_EQ(arch::reciprocal(3.0f), 0x1.555556p-2f);
+  EXPECT_EQ(arch::reciprocal(0x1p-126f), 0x1p126f);
+  EXPECT_EQ(arch::reciprocal(0x1.fffffep125f), 0x1.000002p-126f);
+  EXPECT_EQ(arch::as_bits(arch::reciprocal(0x1.00001p126f)), 0u);  // subnormal: flushed
+  EXPECT_EQ(arch::as_bits(arch::reciprocal(std::numeric_limits<float>::max())), 0u);
+}
+
+/// The GPU's Newton step, from every float within one unit of the quotient's last place, that PTX allows rcp.approx.
+TEST(Math, ReciprocalStepRoundsCorrectly) {
+  int steps = 0;
+  for (uint32_t mantissa = 0; mantissa < 1u << 23; ++mantissa) {
+    const float a = arch::as_float(0x3f800000u + mantissa), nearest = arch::reciprocal(a);
+    const double quotient = 1.0 / static_cast<double>(a);
+    for (const uint32_t other : {~0u, 0u, 1u}) {
+      const float approximate = arch::as_float(arch::as_bits(nearest) + other);
+      if (std::fabs(static_cast<double>(approximate) - quotient) > (mantissa == 0 ? 0x1p-23 : 0x1p-24)) continue;
+      ++steps;
+      const float e = arch::fma(-a, approximate, 1.0f), result = arch::fma(approximate, e, approximate);
+      // The one exception: from the lower neighbour of 1 / (2 - 2^-23) the step ends on a tie. rcp.rn.f32 compiles to
+      // the same step, and is exact by its definition: rcp.approx has the upper one there.
+      if (mantissa == 0x7fffff && approximate == 0.5f)
+        ASSERT_EQ(result, 0.5f);
+      else
+        ASSERT_EQ(result, nearest) << mantissa << " from " << approximate;
+    }
+  }
+  EXPECT_EQ(steps, (2 << 23) + 1);
 }
 
 TEST(Math, NanIsTheGpus) {

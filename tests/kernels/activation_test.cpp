@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -117,6 +118,34 @@ TEST(Activation, NanStaysNan) {
     for (const Function& function : functions)
       EXPECT_EQ(arch::as_bits(function.computed(arch::as_float(bits))), 0x7fffffffu) << function.name;
     EXPECT_EQ(arch::as_bits(relu(arch::as_float(bits))), 0x7fffffffu);
+  }
+}
+
+/// Just above 2^126 it is not said what a GPU's reciprocal is: no divisor lies there.
+TEST(Activation, TailsEndAtOnce) {
+  const auto check = [](const char* name, float from, float to, float (*divisor)(float)) {
+    float below = 0, above = std::numeric_limits<float>::infinity();
+    for (uint32_t bits = arch::as_bits(from); bits <= arch::as_bits(to); ++bits) {
+      const float d = divisor(-arch::as_float(bits));
+      if (d < 0x1p126f)
+        below = std::max(below, d);
+      else
+        above = std::min(above, d);
+    }
+    EXPECT_GT(below, 0x1.fffp125f) << name;
+    EXPECT_GT(above, 0x1.00001p126f) << name;
+    EXPECT_LT(above, 0x1.001p126f) << name;
+  };
+  check("silu", 80.0f, 88.0f, [](float x) { return detail::silu_divisor(x); });
+  check("gelu_tanh", 9.5f, 10.03f, [](float x) { return detail::gelu_tanh_divisor(x); });
+}
+
+TEST(Activation, SignsAndSubnormals) {
+  const float least = std::numeric_limits<float>::denorm_min();
+  for (const Function& function : functions) {
+    EXPECT_EQ(function.computed(1000 * least), 500 * least) << function.name;
+    EXPECT_EQ(function.computed(-1000 * least), -500 * least) << function.name;
+    EXPECT_EQ(function.computed(0x1p-126f), 0x1p-127f) << function.name;
   }
 }
 

@@ -1,4 +1,4 @@
-// stmatrix: which register lands where.
+// stmatrix and ldmatrix: which register lies where.
 #include "loom/probe_kernel.hpp"
 
 namespace warploom::loom {
@@ -51,6 +51,58 @@ TEST(Stmatrix, FourTiles) { check<4, false>(); }
 TEST(Stmatrix, OneTileTransposed) { check<1, true>(); }
 TEST(Stmatrix, TwoTilesTransposed) { check<2, true>(); }
 TEST(Stmatrix, FourTilesTransposed) { check<4, true>(); }
+
+/// Element (i, j) of tile k lies as 100 k + 10 i + j; `out` is what lane t got of it in both halves.
+template <int tiles, bool transposed>
+void check_load() {
+  std::array<uint32_t, 4 * 32> out{};
+  const Launch launch{.tensors = {{out.data(), sizeof(out), Access::write, "out"}}};
+  struct LoadParams {
+    uint32_t* out;
+  };
+  const auto kernel = [](const LoadParams& p) {
+    auto& s = shared<Storage>();
+    const uint32_t lane = lane_index();
+    for (uint32_t i = lane; i < tiles * 64; i += 32)
+      store_shared(&s.tiles[i / 64][i / 8 % 8][i % 8],
+                   static_cast<uint16_t>(100 * (i / 64) + 10 * (i / 8 % 8) + i % 8));
+    syncwarp();
+    const uint32_t row = lane % (8 * tiles);  // lanes past the last row name any address
+    uint32_t registers[tiles];
+    load_matrix<tiles, transposed>(address(s.tiles[row / 8][row % 8]), registers);
+    for (uint32_t k = 0; k < tiles; ++k) store_global(p.out + 32 * k + lane, registers[k]);
+    syncwarp();
+  };
+  for (const Schedule& schedule : schedules()) {
+    out.fill(0xcccccccc);
+    expect_clean(run(launch, kernel, LoadParams{out.data()}, with(schedule)));
+    for (uint32_t k = 0; k < tiles; ++k)
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint32_t i = lane / 4, j = 2 * (lane % 4);
+        const uint32_t first = 100 * k + (transposed ? 10 * j + i : 10 * i + j);
+        EXPECT_EQ(out[32 * k + lane], first | (first + (transposed ? 10 : 1)) << 16) << k << " " << lane;
+      }
+  }
+}
+
+TEST(Ldmatrix, OneTile) { check_load<1, false>(); }
+TEST(Ldmatrix, TwoTiles) { check_load<2, false>(); }
+TEST(Ldmatrix, FourTiles) { check_load<4, false>(); }
+TEST(Ldmatrix, OneTileTransposed) { check_load<1, true>(); }
+TEST(Ldmatrix, TwoTilesTransposed) { check_load<2, true>(); }
+TEST(Ldmatrix, FourTilesTransposed) { check_load<4, true>(); }
+
+TEST(Ldmatrix, MisalignedRow) {
+  rule({},
+       [](bool buggy) {
+         auto& s = shared<Storage>();
+         uint32_t registers[2];
+         const SharedAddress row = address(s.tiles[lane_index() / 8 % 2][lane_index() % 8]);
+         OFFENDING(load_matrix<2>(row + (buggy && lane_index() == 13 ? 4 : 0), registers));
+         syncwarp();
+       },
+       {"OOB-SHARED", {"row 5 of ldmatrix tile 1", "16-byte aligned"}});
+}
 
 TEST(Stmatrix, MisalignedRow) {
   rule({},

@@ -16,6 +16,9 @@ WARPLOOM_FN float maximum(float a, float b) noexcept;
 WARPLOOM_FN float maximum_or_nan(float a, float b) noexcept;  ///< max.NaN.f32: the same, but a NaN stays one
 WARPLOOM_FN float minimum(float a, float b) noexcept;         ///< min.f32: of a number and a NaN the number
 WARPLOOM_FN float absolute(float a) noexcept;                 ///< abs.f32; of a NaN, some NaN
+/// 1 / a, correctly rounded, for 2^-126 <= a < 2^126; 0 for 2^126 * (1 + 2^-20) < a < 2^128, whose reciprocals are
+/// subnormal. rcp.approx.ftz.f32 and a Newton step; no other a may be given.
+WARPLOOM_FN float reciprocal(float a) noexcept;
 WARPLOOM_FN float as_float(uint32_t bits) noexcept;
 WARPLOOM_FN uint32_t as_bits(float value) noexcept;
 WARPLOOM_FN float to_float(bf16 value) noexcept;

@@ -1,14 +1,14 @@
-// Activation functions of an epilogue, in fp32, with the same bits on both machines: fused multiply-adds, minima and
-// one shift, no approximate instruction of the GPU and no library function of the host.
+// Activation functions of an epilogue, in fp32, with the same bits on both machines: fused multiply-adds, minima, a
+// correctly rounded reciprocal and integers, no approximate result of the GPU and no library function of the host.
 //
-//   value = activate<Activation::silu>(value);     // 22 instructions; gelu_tanh 28, gelu 35, relu 1
+//   value = activate<Activation::silu>(value);     // 16 instructions; gelu_tanh 23, gelu 33, relu 1
 //   value = activate(params.activation, value);
 //
-// All but relu have one shape: f(x) = relu(x) - |x| P(|x|), where P, from 1/2 at 0 down to 0, is the part of |x| that a
-// negative x keeps and a positive one loses. P falls like an exponential, which is computed as a power of two; |x| is
-// cut off where that power becomes 0, so that infinities do no harm. A NaN comes through relu(x). Where the result is
-// larger than 1e-30 it is off by less than 4.25 units in the last place, by more than 2 for fewer than 2 of 100 inputs
-// (tests/kernels/activation_test.cpp). The constants come from tools/activation_fit.py.
+// silu and gelu_tanh are x / (1 + q), q a power of two; x is cut off from below where the reciprocal becomes 0, and for
+// the exponent also from above, so that infinities do no harm. gelu is relu(x) - |x| P(|x|), where P, from 1/2 at 0
+// down to 0, is the part of |x| that a negative x keeps and a positive one loses. A NaN comes through the maximum with
+// x. Where the result is larger than 1e-30 it is off by less than 4.25 units in the last place, by more than 2 for
+// fewer than 2 of 100 inputs (tests/kernels/activation_test.cpp). The constants come from tools/activation_fit.py.
 #pragma once
 
 #include "warploom/arch/math.hpp"
@@ -18,81 +18,78 @@ namespace warploom::inline WARPLOOM_MACHINE {
 
 namespace detail {
 
-// Added to a number below 2^22, it leaves the nearest integer plus 127 in the low bits: an exponent field.
-inline constexpr float exponent_magic = 12582912.0f + 127.0f;
-inline constexpr float log2_e = 1.44269502f, log2_e_rest = 1.92596303e-8f;
-// What scaled_exp2 multiplies the power with: its constant term is then 1 (tools/activation_fit.py).
-inline constexpr float exp2_scale = 0.99999994f;
+// log2(e) less 4.16 units of its last place: what e^-x then lacks for every power of two in it is 2.000 units of the
+// last place, which one_plus_power puts there. A second float for the rest of log2(e) would cost an instruction.
+inline constexpr float log2_e_less = 0x1.71546ep+0f;
+// Added to a number below 2^22, it leaves the nearest integer n in the low bits: 0x4b400552 + n.
+inline constexpr float integer_magic = 12582912.0f + 1362.0f;
 
-/// 2^n, n = marked - exponent_magic; 0 for n = -127
-WARPLOOM_FN float power_of_two(float marked) noexcept { return arch::as_float(arch::as_bits(marked) << 23); }
-
-/// exp2_scale * 2^(n + f), |f| <= 0.508: off by 9.4e-8 and its rounding
-WARPLOOM_FN float scaled_exp2(float marked, float f) noexcept {
-  float power = arch::fma(f, 0x1.5c08eap-10f, 0x1.3d0c42p-7f);
-  power = arch::fma(power, f, 0x1.c6b6dap-5f);
-  power = arch::fma(power, f, 0x1.ebf92cp-3f);
-  power = arch::fma(power, f, 0x1.62e428p-1f);
-  power = arch::fma(power, f, 1.0f);
-  return arch::multiply(power, power_of_two(marked));
+/// 1 + 2^((n + f) log2(e) / log2_e_less), n = marked - integer_magic in [-127, 127], |f| <= 0.508; the power is off by
+/// 9.9e-8 and its rounding. (0x4b400552 + n) (2^23 + 2), modulo 2^32, is (n + 127) 2^23 + 2 n + 2724: the float
+/// 2^n (1 + (2 n + 2724) 2^-23). The fit of `power` takes 2724 2^-23 back.
+WARPLOOM_FN float one_plus_power(float marked, float f) noexcept {
+  float power = arch::fma(f, 0x1.5bec50p-10f, 0x1.3cf216p-7f);
+  power = arch::fma(power, f, 0x1.c69170p-5f);
+  power = arch::fma(power, f, 0x1.ebd056p-3f);
+  power = arch::fma(power, f, 0x1.62c6b2p-1f);
+  power = arch::fma(power, f, 0x1.ffd576p-1f);
+  return arch::fma(power, arch::as_float(arch::as_bits(marked) * 0x800002u), 1.0f);
 }
 
-/// relu(x) - a q / (exp2_scale + q), 0 <= q <= exp2_scale: x times a sigmoid. The cubic for 1 / (1 + q) is off by
-/// e <= 0.0018, and 1 + e + e^2 makes up for that but for e^3. The denominator is never formed, and so
-/// never rounded.
-WARPLOOM_FN float times_sigmoid(float x, float a, float q) noexcept {
-  float r = arch::fma(q, -0x1.c65286p-3f, 0x1.54bde4p-1f);
-  r = arch::fma(r, q, -0x1.e2b7aep-1f);
-  r = arch::fma(r, q, 0x1.ff1cd6p-1f);
-  float e = arch::fma(r, -exp2_scale, 1.0f);
-  e = arch::fma(-q, r, e);
-  r = arch::fma(r, arch::fma(e, e, e), r);
-  return arch::fma(-a, arch::multiply(q, r), arch::maximum_or_nan(x, 0.0f));
+/// 1 + e^-x, |x| <= 88
+WARPLOOM_FN float silu_divisor(float x) noexcept {
+  const float marked = arch::fma(x, -log2_e_less, integer_magic);
+  const float n = arch::subtract(marked, integer_magic);
+  return one_plus_power(marked, arch::fma(x, -log2_e_less, -n));
+}
+
+/// 1 + 2^-t(x), t(x) = 2 sqrt(2/pi) log2(e) (x + 0.044715 x^3), here with log2_e_less, |x| <= 10.03. The exponent needs
+/// more bits than a float has: x^2 is cut into a multiple of 1/32 and a rest, and the constants so that `slope`, that
+/// of the multiple, is exact.
+WARPLOOM_FN float gelu_tanh_divisor(float x) noexcept {
+  constexpr float linear = 2.3022069931f, linear_rest = 4.13385351e-07f;  // a multiple of 2^-20
+  constexpr float cubic = 0.102935791016f, cubic_rest = 7.41316535e-06f;  // a multiple of 2^-15
+  constexpr float thirty_seconds = 393216.0f;                             // whose last bit is 1/32
+  const float square = arch::subtract(arch::fma(x, x, thirty_seconds), thirty_seconds);
+  const float square_rest = arch::fma(x, x, -square);
+  const float slope = arch::fma(square, -cubic, -linear);
+  float slope_rest = arch::fma(square_rest, -(cubic + cubic_rest), -linear_rest);
+  slope_rest = arch::fma(square, -cubic_rest, slope_rest);
+  const float marked = arch::fma(x, slope, integer_magic);
+  const float n = arch::subtract(marked, integer_magic);
+  float f = arch::fma(x, slope, -n);
+  f = arch::fma(x, slope_rest, f);
+  return one_plus_power(marked, f);
 }
 
 }  // namespace detail
 
 WARPLOOM_FN float relu(float x) noexcept { return arch::maximum_or_nan(x, 0.0f); }
 
-/// x / (1 + e^-x)
+/// x / (1 + e^-x); the reciprocal is 0 below -87.34
 WARPLOOM_FN float silu(float x) noexcept {
-  const float a = arch::minimum(arch::absolute(x), 88.0f);
-  const float marked = arch::fma(a, -detail::log2_e, detail::exponent_magic);
-  const float n = arch::subtract(marked, detail::exponent_magic);
-  float f = arch::fma(a, -detail::log2_e, -n);
-  f = arch::fma(a, -detail::log2_e_rest, f);
-  return detail::times_sigmoid(x, a, detail::scaled_exp2(marked, f));
+  const float least = arch::maximum_or_nan(x, -88.0f);
+  return arch::multiply(least, arch::reciprocal(detail::silu_divisor(arch::minimum(least, 88.0f))));
 }
 
-/// x / (1 + 2^-t(x)), t(x) = 2 sqrt(2/pi) log2(e) (x + 0.044715 x^3). The exponent needs more bits than a float has:
-/// a^2 is cut into a multiple of 1/32 and a rest, and the constants so that `slope`, that of the multiple, is exact.
+/// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2; the reciprocal is 0 below -10.01
 WARPLOOM_FN float gelu_tanh(float x) noexcept {
-  constexpr float linear = 2.30220794678f, linear_rest = 2.5136697e-7f;  // a multiple of 2^-20
-  constexpr float cubic = 0.102935791016f, cubic_rest = 7.44856425e-6f;  // a multiple of 2^-15
-  constexpr float thirty_seconds = 393216.0f;                            // whose last bit is 1/32
-  const float a = arch::minimum(arch::absolute(x), 10.03f);
-  const float square = arch::subtract(arch::fma(a, a, thirty_seconds), thirty_seconds);
-  const float square_rest = arch::fma(a, a, -square);
-  const float slope = arch::fma(square, -cubic, -linear);
-  float slope_rest = arch::fma(square_rest, -(cubic + cubic_rest), -linear_rest);
-  slope_rest = arch::fma(square, -cubic_rest, slope_rest);
-  const float marked = arch::fma(a, slope, detail::exponent_magic);
-  const float n = arch::subtract(marked, detail::exponent_magic);
-  float f = arch::fma(a, slope, -n);
-  f = arch::fma(a, slope_rest, f);
-  return detail::times_sigmoid(x, a, detail::scaled_exp2(marked, f));
+  const float least = arch::maximum_or_nan(x, -10.03f);
+  return arch::multiply(least, arch::reciprocal(detail::gelu_tanh_divisor(arch::minimum(least, 10.03f))));
 }
 
-/// x Phi(x), with Phi(-a) = e^(-a^2/2) c D(a) / (a D(a) + N(a)), c = 1 / sqrt(2 pi). The quotient c / (a + N/D) is
-/// written so that the roundings of D cancel, and N counts for little where a is large.
+/// x Phi(x), with Phi(-a) = e^(-a^2/2) c D(a) / (a D(a) + N(a)), c = 1 / sqrt(2 pi): the quotient c / (a + N/D) is
+/// written so that the roundings of D cancel, and N counts for little where a is large. The power of two 2^-n in it is
+/// added to the exponent of the denominator, which at the cut is beyond 2^126: its reciprocal is 0.
 WARPLOOM_FN float gelu(float x) noexcept {
-  constexpr float half_log2_e = 0.5f * detail::log2_e, half_log2_e_rest = 0.5f * detail::log2_e_rest;
-  const float a = arch::minimum(arch::absolute(x), 13.27f);
+  constexpr float integer_magic = 12582912.0f;  // leaves n, of which 9 bits stay
+  constexpr float half_log2_e = 0.5f * 1.44269502f, half_log2_e_rest = 0.5f * 1.92596303e-8f;
+  const float a = arch::minimum(arch::absolute(x), 12.6f);
   const float square = arch::multiply(a, a);
   const float square_rest = arch::fma(a, a, -square);
-  const float marked = arch::fma(square, -half_log2_e, detail::exponent_magic);
-  const float n = arch::subtract(marked, detail::exponent_magic);
-  float f = arch::fma(square, -half_log2_e, -n);
+  const float marked = arch::fma(square, half_log2_e, integer_magic);
+  const float n = arch::subtract(marked, integer_magic);
+  float f = arch::fma(square, -half_log2_e, n);
   f = arch::fma(square, -half_log2_e_rest, f);
   f = arch::fma(square_rest, -half_log2_e, f);
   float power = arch::fma(f, 0x1.00c772p-14f, 0x1.18461ap-11f);  // c 2^f, off by 4.7e-9 and its rounding
@@ -101,7 +98,6 @@ WARPLOOM_FN float gelu(float x) noexcept {
   power = arch::fma(power, f, 0x1.888bdap-4f);
   power = arch::fma(power, f, 0x1.1b2990p-2f);
   power = arch::fma(power, f, 0x1.988454p-2f);
-  power = arch::multiply(power, detail::power_of_two(marked));
 
   float top = arch::fma(a, 0x1.2f0f80p-7f, 0x1.68fc00p-4f);  // D
   top = arch::fma(top, a, 0x1.8c23dcp-2f);
@@ -112,14 +108,12 @@ WARPLOOM_FN float gelu(float x) noexcept {
   bottom = arch::fma(bottom, a, 0x1.6e9caep-2f);
   bottom = arch::fma(bottom, a, 0x1.988454p-1f);
   bottom = arch::fma(a, top, bottom);
+  bottom = arch::as_float(arch::as_bits(bottom) + (arch::as_bits(marked) << 23));
 
-  // 1 / bottom: the integer is off by up to 5 %, one step leaves 1.3e-4; the quotient, its remainder added, 1.7e-8.
-  float r = arch::as_float(0x7ef311c7u - arch::as_bits(bottom));
-  const float e = arch::fma(-bottom, r, 1.0f);
-  r = arch::fma(r, arch::fma(e, e, e), r);
+  const float r = arch::reciprocal(bottom);
   top = arch::multiply(top, power);
   float tail = arch::multiply(top, r);
-  tail = arch::fma(arch::fma(-bottom, tail, top), r, tail);
+  tail = arch::fma(arch::fma(-bottom, tail, top), r, tail);  // the remainder of the quotient
   return arch::fma(-a, tail, arch::maximum_or_nan(x, 0.0f));
 }
 

@@ -145,8 +145,9 @@ void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept;
 // setmaxnreg
 void set_max_registers(uint32_t count, bool increase) noexcept;
 
-// stmatrix
+// stmatrix, ldmatrix
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept;
+void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept;
 
 // Programmatic dependent launch
 void grid_dependency_wait() noexcept;

@@ -40,6 +40,7 @@ WARPLOOM_FN float minimum(float a, float b) noexcept {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(a) | std::bit_cast<uint32_t>(b));  // equal: -0 if one is
 }
 WARPLOOM_FN float absolute(float a) noexcept { return std::bit_cast<float>(std::bit_cast<uint32_t>(a) & 0x7fffffffu); }
+WARPLOOM_FN float reciprocal(float a) noexcept { return a > 0x1p126f ? 0.0f : 1.0f / a; }
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return std::bit_cast<float>(bits); }
 WARPLOOM_FN uint32_t as_bits(float value) noexcept { return std::bit_cast<uint32_t>(value); }
 WARPLOOM_FN float to_float(bf16 value) noexcept { return ::warploom::to_float(value); }

@@ -13,4 +13,10 @@ WARPLOOM_FN void store_matrix(SharedAddress row, const uint32_t (&registers)[til
   native::store_matrix(row.value, registers, tiles, transposed);
 }
 
+template <int tiles, bool transposed>
+WARPLOOM_FN void load_matrix(SharedAddress row, uint32_t (&registers)[tiles]) noexcept {
+  static_assert(tiles == 1 || tiles == 2 || tiles == 4, "warploom: ldmatrix loads 1, 2 or 4 tiles");
+  native::load_matrix(row.value, registers, tiles, transposed);
+}
+
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -50,8 +50,13 @@ class Patch {
   /// Registers [first, first + values) of a block of the accumulator, times alpha.
   template <class Accumulator>
   WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
-    WARPLOOM_UNROLL
-    for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
+    if (alpha == 1.0f) {  // most often; where the caller says so, these are not even copies
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; ++i) v_[i] = sum.value(block, first + i);
+    } else {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
+    }
   }
 
   /// The same of sums that lie in memory in parts.
@@ -73,16 +78,19 @@ class Patch {
       }
       return;
     }
-    WARPLOOM_UNROLL
-    for (int i = 0; i < values; i += 2) {
-      if constexpr (swap) {
-        WARPLOOM_UNROLL
-        for (int j = i; j < i + 2; ++j)
-          add(j, beta, widen(type, arch::load_shared(reinterpret_cast<const uint16_t*>(at<2>(j, slots)))));
-      } else {
-        const uint32_t c = arch::load_shared(reinterpret_cast<const uint32_t*>(at<2>(i, slots)));
-        add(i, beta, widen(type, c & 0xffff)), add(i + 1, beta, widen(type, c >> 16));
-      }
+    if constexpr (swap) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values; ++i)
+        add(i, beta, widen(type, arch::load_shared(reinterpret_cast<const uint16_t*>(at<2>(i, slots)))));
+    } else if (type == DType::f16) {
+      add_halves(beta, slots, [](uint32_t pair) WARPLOOM_LAMBDA {
+        return Pair{arch::to_float(f16{static_cast<uint16_t>(pair)}),
+                    arch::to_float(f16{static_cast<uint16_t>(pair >> 16)})};
+      });
+    } else {
+      add_halves(beta, slots, [](uint32_t pair) WARPLOOM_LAMBDA {
+        return Pair{arch::as_float(pair << 16), arch::as_float(pair & 0xffff0000u)};
+      });
     }
   }
 
@@ -127,25 +135,20 @@ class Patch {
     }
   }
 
-  /// In 16 bits, two values at a time: 8 x 8 tiles, two or four at a time: lane l names line l % 8 of tile l / 8. Tiles
-  /// 0 and 1 are rows 0-7 and 8-15 of eight columns, 2 and 3 the same of the next eight.
+  /// In 16 bits, two values at a time, 8 x 8 tiles.
   template <class Pack>
   WARPLOOM_FN void stage_halves(const PatchSlots& slots, Pack&& pack) const noexcept {
-    const uint32_t tile = place_.lane / 8, line = place_.lane % 8;
+    const arch::SharedAddress line = tile_line(slots);
     WARPLOOM_UNROLL
     for (int i = 0; i < values; i += 8) {
-      const uint32_t group = i / 4 + tile / 2;
-      const arch::SharedAddress to =
-          arch::shared_address(swap ? place<2>(8 * group + line, 16 * place_.warp + 8 * (tile % 2), slots)
-                                    : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * group, slots));
       if (i + 8 <= values) {
         uint32_t packed[4];
         WARPLOOM_UNROLL
         for (int j = 0; j < 4; ++j) packed[j] = pack(v_[i + 2 * j], v_[i + 2 * j + 1]);
-        arch::store_matrix<4, swap>(to, packed);
+        arch::store_matrix<4, swap>(tiles_at(line, i), packed);
       } else {  // the last eight columns of an odd number: lanes 16 to 31 name nothing
         const uint32_t packed[2] = {pack(v_[i], v_[i + 1]), pack(v_[i + 2], v_[i + 3])};
-        arch::store_matrix<2, swap>(to, packed);
+        arch::store_matrix<2, swap>(tiles_at(line, i), packed);
       }
     }
   }
@@ -211,6 +214,42 @@ class Patch {
       const bool second = c >= half;
       return (second ? slots.second : slots.first) +
              swizzle_address(Swizzle::b128, r * 128 + (c - (second ? half : 0)) * 4);
+    }
+  }
+
+  // ---- 8 x 8 tiles of 16 bits, two or four at a time: lane l names line l % 8 of tile l / 8. Tiles 0 and 1 are rows
+  // 0-7 and 8-15 of eight columns, 2 and 3 the same of the next eight.
+  WARPLOOM_FN arch::SharedAddress tile_line(const PatchSlots& slots) const noexcept {
+    const uint32_t tile = place_.lane / 8, line = place_.lane % 8;
+    return arch::shared_address(swap ? place<2>(8 * (tile / 2) + line, 16 * place_.warp + 8 * (tile % 2), slots)
+                                     : place<2>(16 * place_.warp + 8 * (tile % 2) + line, 8 * (tile / 2), slots));
+  }
+  /// The same of registers [i, i + 8): 16 output rows on, or 32 bytes, which the swizzle, its lines being aligned,
+  /// leaves one exclusive or away.
+  static WARPLOOM_FN arch::SharedAddress tiles_at(arch::SharedAddress line, int i) noexcept {
+    return swap ? line + 256 * static_cast<uint32_t>(i)
+                : arch::SharedAddress{line.value ^ 4 * static_cast<uint32_t>(i)};
+  }
+
+  template <class Widen>
+  WARPLOOM_FN void add_halves(float beta, const PatchSlots& slots, Widen&& widen_pair) noexcept {
+    const arch::SharedAddress line = tile_line(slots);
+    const auto add_pair = [&](int i, uint32_t pair) WARPLOOM_LAMBDA {
+      const Pair c = widen_pair(pair);
+      add(i, beta, c.first), add(i + 1, beta, c.second);
+    };
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; i += 8) {
+      if (i + 8 <= values) {
+        uint32_t packed[4];
+        arch::load_matrix<4>(tiles_at(line, i), packed);
+        WARPLOOM_UNROLL
+        for (int j = 0; j < 4; ++j) add_pair(i + 2 * j, packed[j]);
+      } else {
+        uint32_t packed[2];
+        arch::load_matrix<2>(tiles_at(line, i), packed);
+        add_pair(i, packed[0]), add_pair(i + 2, packed[1]);
+      }
     }
   }
 
