@@ -51,15 +51,15 @@ double instructions_of(Activation activation) {
 }
 
 /// Of one tile, of the group that has the most to do.
-double epilogue(const GemmProblem& p, const GemmShape& s, int splits, const GemmCosts& costs) {
+double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
   const int sharing = s.ping_pong ? 1 : s.groups;
   const double outputs = static_cast<double>(s.tile_left) * s.tile_right / sharing;
   auto cycles = [&](Path path, DType type) {
     if (path == Path::none) return 0.0;
     return outputs * size_of(type) / (path == Path::tma ? costs.epilogue_bytes : costs.plain_bytes);
   };
-  double sum = costs.epilogue_cycles + cycles(d_path(p, s), p.d.type);
-  if (plain_output(p, s, splits)) return sum;
+  const double sum = costs.epilogue_cycles + cycles(d_path(p, s), p.d.type);
+  if (p.beta == 0.0f && p.bias.along == BiasAlong::none && p.activation == Activation::none) return sum;
   const double units = outputs / (64.0 * s.unit_columns);
   const Path c = c_path(p, s);
   return sum + units * (costs.unit_cycles + (c == Path::none ? 0 : costs.residual_cycles)) + cycles(c, p.c.type) +
@@ -77,7 +77,7 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   const double blocks = ceil_div(ceil_div(p.k, s.tile_k), splits);
 
   const KBlock block = k_block(p, s, costs);
-  double tail = epilogue(p, s, splits, costs);
+  double tail = epilogue(p, s, costs);
   if (splits > 1)
     tail += costs.split_cycles + 4.0 * s.tile_left * s.tile_right * (1 + splits) / (costs.partial_bytes * s.groups);
   const double loop = blocks * block.cycles;
