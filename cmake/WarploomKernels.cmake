@@ -1,8 +1,8 @@
 # warploom_kernel_sources(<target> <files>...)
 #
 # Adds files that instantiate kernels to a target. They compile without exceptions, because a must-release handle holds
-# its promise only where the compiler can see that nothing throws past it, and with debug information, because reports
-# name the line of the kernel.
+# its promise only where the compiler can see that nothing throws past it. (Debug information, by which reports name the
+# line of the kernel, comes with the library that the target links.)
 function(warploom_kernel_sources target)
   if(NOT ARGN)
     return()
@@ -13,5 +13,5 @@ function(warploom_kernel_sources target)
     list(APPEND files "${file}")
   endforeach()
   target_sources(${target} PRIVATE ${files})
-  set_property(SOURCE ${files} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions -g)
+  set_property(SOURCE ${files} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions)
 endfunction()

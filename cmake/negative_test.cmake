@@ -1,11 +1,11 @@
-# Run by the tests of warploom_negative_test, with COMMAND (compiler and flags), SOURCE, EXPECTED (regular expression),
+# Run by the tests of warploom_negative_test, with COMMAND (compiler and flags, up to an object), SOURCE, EXPECTED (regular expression),
 # LIBRARIES (what to link with; empty: compile only) and WORK (a folder of its own).
 cmake_minimum_required(VERSION 3.25)
 file(MAKE_DIRECTORY "${WORK}")
 
 # Compiles SOURCE with further flags; sets <result> to the exit status and <messages> to all that was printed.
 function(build result messages)
-  execute_process(COMMAND ${COMMAND} ${ARGN} -c "${SOURCE}" -o "${WORK}/object.o"
+  execute_process(COMMAND ${COMMAND} ${ARGN} "${SOURCE}" -o "${WORK}/object.o"
     RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
   if(status EQUAL 0 AND NOT LIBRARIES STREQUAL "")
     list(GET COMMAND 0 compiler)

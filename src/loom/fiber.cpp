@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WARPLOOM_ASAN 1
@@ -30,6 +31,38 @@ namespace context = boost::context::detail;
 // Epilogue threads keep a tile row in "registers", which live on this stack; sanitizer builds spread locals wider.
 constexpr size_t stack_bytes = WARPLOOM_ASAN ? 512 * 1024 : 128 * 1024;
 
+/// Stacks that no worker has. To map, touch and unmap them takes longer than a small kernel runs.
+class SpareStacks {
+ public:
+  static SpareStacks& instance() {
+    static auto* stacks = new SpareStacks;  // never destroyed: a launch may outlive other statics
+    return *stacks;
+  }
+
+  bool take(Stack& stack) {
+    const std::lock_guard lock(mutex_);
+    if (stacks_.empty()) return false;
+    stack = stacks_.back();
+    stacks_.pop_back();
+    return true;
+  }
+  /// False where there are enough of them.
+  bool keep(const Stack& stack) {
+    const std::lock_guard lock(mutex_);
+    if (stacks_.size() >= enough) return false;
+    stacks_.push_back(stack);
+    return true;
+  }
+
+ private:
+  // Two clusters of four CTAs of 256 threads. None under AddressSanitizer: stacks that were left without unwinding
+  // have marks on them.
+  static constexpr size_t enough = WARPLOOM_ASAN ? 0 : 2048;
+
+  std::mutex mutex_;
+  std::vector<Stack> stacks_;
+};
+
 void swap_exceptions(void** save, void** load) {
   void* globals = abi::__cxa_get_globals();
   std::memcpy(save, globals, 2 * sizeof(void*));
@@ -42,6 +75,10 @@ Stack StackPool::acquire() {
   if (!free_.empty()) {
     Stack stack = free_.back();
     free_.pop_back();
+    return stack;
+  }
+  if (Stack stack; SpareStacks::instance().take(stack)) {
+    all_.push_back(stack);
     return stack;
   }
   constexpr size_t guard = stack_guard_bytes;
@@ -57,7 +94,8 @@ Stack StackPool::acquire() {
 }
 
 StackPool::~StackPool() {
-  for (const Stack& stack : all_) munmap(stack.bottom - stack_guard_bytes, stack_guard_bytes + stack.bytes);
+  for (const Stack& stack : all_)
+    if (!SpareStacks::instance().keep(stack)) munmap(stack.bottom - stack_guard_bytes, stack_guard_bytes + stack.bytes);
 }
 
 void Fiber::create(Stack stack, Body body, void* argument) {

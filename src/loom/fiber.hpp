@@ -17,7 +17,7 @@ struct Stack {
   size_t bytes = 0;
 };
 
-/// Stacks of one worker, kept between clusters.
+/// Stacks of one worker, kept between clusters. When the worker ends, the next launch finds them again.
 class StackPool {
  public:
   StackPool() = default;

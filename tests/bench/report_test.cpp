@@ -4,10 +4,10 @@
 
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "bench/statistics.hpp"
 #include "bench/svg.hpp"
+#include "support/json.hpp"
 
 namespace warploom::bench {
 namespace {
@@ -73,7 +73,7 @@ TEST(Report, AWrongResultIsSaidAloud) {
   EXPECT_FALSE(report.all_right());
   const std::string text = to_table(report, nullptr);
   EXPECT_NE(text.find("WRONG: bf16 1x8192x8192, warploom: 3 elements"), std::string::npos) << text;
-  EXPECT_EQ(nlohmann::json::parse(to_json(report))["rows"][1]["entries"][0]["wrong"],
+  EXPECT_EQ(test::parse_json(to_json(report))["rows"][1]["entries"][0]["wrong"],
             "3 elements; D[0][1] is 5, and should be 4");
 }
 
@@ -83,7 +83,7 @@ TEST(Report, WhoDidNotTakePartHasAReasonAndNoFigures) {
   report.rows[0].entries[1].name = "cuBLASLt";
   report.rows[0].entries[1].absent = "cuBLASLt has no algorithm for this";
   EXPECT_EQ(report.rows[0].ratio("cuBLASLt"), 0);
-  const auto json = nlohmann::json::parse(to_json(report));
+  const auto json = test::parse_json(to_json(report));
   EXPECT_EQ(json["rows"][0]["entries"][1]["absent"], "cuBLASLt has no algorithm for this");
   EXPECT_FALSE(json["rows"][0]["entries"][1].contains("us"));
   // The mean is over the cases that both ran.
@@ -92,7 +92,7 @@ TEST(Report, WhoDidNotTakePartHasAReasonAndNoFigures) {
 }
 
 TEST(Report, JsonHoldsTheFigures) {
-  const auto json = nlohmann::json::parse(to_json(two_rows()));
+  const auto json = test::parse_json(to_json(two_rows()));
   EXPECT_EQ(json["protocol"], "cold");
   ASSERT_EQ(json["rows"].size(), 2u);
   EXPECT_EQ(json["rows"][0]["m"], 1000);

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 #include <string>
 
 #include "cli/safetensors.hpp"
+#include "support/json.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/types/convert.hpp"
 
@@ -35,7 +35,7 @@ TEST(Cli, RunPrintsTheDocumentedJson) {
   const Output output =
       program("run blockwise-fp8 --m 130 --n 72 --k 200 --beta 1 --on loom:sm100 --policy lazy --json");
   EXPECT_EQ(output.code, 0) << output.text;
-  const auto json = nlohmann::json::parse(output.text);
+  const auto json = warploom::test::parse_json(output.text);
   for (const char* key : {"kernel", "target", "config", "m", "n", "k", "correct", "max_abs_error", "max_rel_error",
                           "diff", "gflops", "seconds", "schedule"})
     EXPECT_TRUE(json.contains(key)) << key;
@@ -46,12 +46,13 @@ TEST(Cli, RunPrintsTheDocumentedJson) {
 }
 
 TEST(Cli, ScheduleFromItsParts) {
-  const auto json = nlohmann::json::parse(program("run blockwise-fp8 --m 8 --n 8 --k 8 --seed 31 --json").text);
+  const auto json = warploom::test::parse_json(program("run blockwise-fp8 --m 8 --n 8 --k 8 --seed 31 --json").text);
   EXPECT_EQ(json["schedule"], "random:1f");
 }
 
 TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
-  const auto sites = nlohmann::json::parse(program("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
+  const auto sites =
+      warploom::test::parse_json(program("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
   size_t site = 0;
   while (site < sites.size() &&
          !(sites[site]["operation"] == "mbarrier.arrive" && sites[site]["object"] == "accum.empty"))
@@ -64,7 +65,7 @@ TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
   EXPECT_NE(text.text.find("accum.empty[0]"), std::string::npos) << text.text;
   const Output json = program(run + " --json");
   EXPECT_EQ(json.code, 1);
-  const auto parsed = nlohmann::json::parse(json.text);
+  const auto parsed = warploom::test::parse_json(json.text);
   EXPECT_EQ(parsed["correct"], false);
   EXPECT_EQ(parsed["report"]["findings"][0]["code"], "DEADLOCK");
 }
@@ -108,7 +109,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
 
 TEST(Cli, MachineAndKernels) {
   EXPECT_NE(program("machine").text.find("loom:sm100"), std::string::npos);
-  const auto kernels = nlohmann::json::parse(program("kernels --json").text);
+  const auto kernels = warploom::test::parse_json(program("kernels --json").text);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
             9);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_90"; }),
@@ -118,7 +119,7 @@ TEST(Cli, MachineAndKernels) {
 }
 
 TEST(Cli, GemmOnTheLoom) {
-  const auto json = nlohmann::json::parse(
+  const auto json = warploom::test::parse_json(
       program("run gemm --m 70 --n 90 --k 100 --batch 2 --beta 1 --bias n --activation relu --d-type f32 --splits 2 "
               "--data integer --json")
           .text);
@@ -138,7 +139,7 @@ TEST(Cli, GemmOnTheLoom) {
 }
 
 TEST(Cli, GemmMutantsAreReported) {
-  const auto sites = nlohmann::json::parse(program("run gemm --m 64 --n 64 --k 1200 --sites --json").text);
+  const auto sites = warploom::test::parse_json(program("run gemm --m 64 --n 64 --k 1200 --sites --json").text);
   const auto site = std::find_if(sites.begin(), sites.end(), [](const auto& candidate) {
     return candidate["operation"] == "mbarrier.arrive" && candidate["object"] == "input.empty";
   });
@@ -154,7 +155,7 @@ TEST(Cli, PlanNamesTheChoiceAndTheOthers) {
   EXPECT_EQ(output.code, 0);
   EXPECT_NE(output.text.find("predicted"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("times as long"), std::string::npos) << output.text;
-  const auto json = nlohmann::json::parse(program("plan blockwise-fp8 --m 64 --n 4096 --k 7168 --json").text);
+  const auto json = warploom::test::parse_json(program("plan blockwise-fp8 --m 64 --n 4096 --k 7168 --json").text);
   ASSERT_GT(json.size(), 1u);
   double before = 0;
   for (const auto& plan : json) {

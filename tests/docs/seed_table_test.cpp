@@ -62,7 +62,7 @@ std::set<std::string> names_to_cover() {
   std::set<std::string> names;
   auto read = [](const char* name) {
     const std::vector<uint8_t> bytes = read_bytes(name);
-    return json::parse(bytes);
+    return parse_json({bytes.begin(), bytes.end()});
   };
   const json pages = read("seed_api.json"), types = read("seed_types.json");
   for (const auto& [type, page] : pages.items()) {

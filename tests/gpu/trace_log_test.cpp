@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "support/json.hpp"
 
 namespace warploom::gpu {
 namespace {
@@ -97,9 +97,9 @@ TEST(TraceLog, ChromeTrace) {
   recorder.add(0, 1, TraceKind::wait, 500, 1, 250);
   recorder.add(0, 1, TraceKind::instant, 800, 2);
   recorder.add(0, 1, TraceKind::end, 1000, 2);
-  const nlohmann::json json = nlohmann::json::parse(to_chrome_json(recorder.log(ns_per_cycle)));
+  const test::json json = test::parse_json(to_chrome_json(recorder.log(ns_per_cycle)));
   EXPECT_EQ(json["otherData"]["lost"], 0);
-  const nlohmann::json& events = json["traceEvents"];
+  const test::json& events = json["traceEvents"];
   ASSERT_EQ(events.size(), 6u);
   EXPECT_EQ(events[0]["args"]["name"], "cta 0, sm 40, cluster rank 1");
   EXPECT_EQ(events[1]["args"]["name"], "warp 1 ring");
@@ -120,7 +120,7 @@ TEST(TraceLog, ChromeTrace) {
 TEST(TraceLog, NothingRecorded) {
   const TraceLog log = Recorder(4).log();
   EXPECT_TRUE(log.events.empty());
-  EXPECT_TRUE(nlohmann::json::parse(to_chrome_json(log))["traceEvents"].empty());
+  EXPECT_TRUE(test::parse_json(to_chrome_json(log))["traceEvents"].empty());
 }
 
 }  // namespace

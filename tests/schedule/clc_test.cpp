@@ -125,9 +125,9 @@ void expect_every_tile_once(int m_tiles, int n_tiles, int random) {
   EXPECT_GT(canceled, 0u);
 }
 
-TEST(ClcScheduler, EveryTileOnce1x1) { expect_every_tile_once<NoteTiles<ClusterShape<1, 1, 1>, 2>>(4, 3, 200); }
-TEST(ClcScheduler, EveryTileOncePair) { expect_every_tile_once<NoteTiles<ClusterShape<2, 2, 1>, 2>>(5, 3, 200); }
-TEST(ClcScheduler, EveryTileOnce2x2) { expect_every_tile_once<NoteTiles<ClusterShape<2, 2, 2>, 2>>(4, 5, 200); }
+TEST(ClcScheduler, EveryTileOnce1x1) { expect_every_tile_once<NoteTiles<ClusterShape<1, 1, 1>, 2>>(4, 3, 48); }
+TEST(ClcScheduler, EveryTileOncePair) { expect_every_tile_once<NoteTiles<ClusterShape<2, 2, 1>, 2>>(5, 3, 48); }
+TEST(ClcScheduler, EveryTileOnce2x2) { expect_every_tile_once<NoteTiles<ClusterShape<2, 2, 2>, 2>>(4, 5, 48); }
 TEST(ClcScheduler, EveryTileOnceOneStage) { expect_every_tile_once<NoteTiles<ClusterShape<2, 2, 1>, 1>>(8, 2, 60); }
 TEST(ClcScheduler, EveryTileOnceThreeStages) { expect_every_tile_once<NoteTiles<ClusterShape<1, 2, 1>, 3>>(8, 3, 60); }
 TEST(ClcSchedulerFull, TenThousand1x1) { expect_every_tile_once<NoteTiles<ClusterShape<1, 1, 1>, 2>>(4, 3, 10'000); }
@@ -215,9 +215,9 @@ void expect_gemm(const char* config, int m, int n, int k, const std::vector<loom
   }
 }
 
-TEST(ClcGemm, Schedules1Sm) { expect_gemm("1sm-1x1-clc", 257, 264, 130, schedules(200, 1)); }
-TEST(ClcGemm, Schedules2Sm) { expect_gemm("2sm-2x1-clc", 300, 264, 16, schedules(200, 2)); }
-TEST(ClcGemm, Schedules2x2) { expect_gemm("2sm-2x2-clc", 300, 264, 16, schedules(200, 4)); }
+TEST(ClcGemm, Schedules1Sm) { expect_gemm("1sm-1x1-clc", 257, 264, 130, schedules(48, 1)); }
+TEST(ClcGemm, Schedules2Sm) { expect_gemm("2sm-2x1-clc", 300, 264, 16, schedules(48, 2)); }
+TEST(ClcGemm, Schedules2x2) { expect_gemm("2sm-2x2-clc", 300, 264, 16, schedules(48, 4)); }
 TEST(ClcGemm, LongTiles) {
   using loom::Policy;
   const std::vector<loom::Schedule> few{{Policy::eager}, {Policy::adversarial}, {Policy::random, 1}};
