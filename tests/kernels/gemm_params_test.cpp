@@ -1,6 +1,9 @@
 // A launch's parameters: tensor maps as GemmShape promises them, paths by TMA's rules, tensors to the byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "loom/units/tma.hpp"
 #include "plan/gemm_problems.hpp"
 
@@ -78,6 +81,38 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       EXPECT_EQ(launch->grid.count(), static_cast<uint32_t>(plan->ctas));
       EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_left * s.cluster_right));
     }
+}
+
+TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
+  for (const GemmConfig& config : gemm_configs()) {
+    SCOPED_TRACE(config.key);
+    const GemmShape& s = config.shape;
+    EXPECT_EQ(s.plain_columns, std::min(s.tile_right, 64));
+    auto launched = [&](GemmProblem p, int splits) {
+      Result<GemmPlan> plan = plan_gemm(p, config, splits);
+      EXPECT_TRUE(plan) << plan.error();
+      static std::array<char, 1 << 24> workspace;
+      Result<GemmLaunch> launch = make_launch(p, *plan, workspace.data(), &encode_sm90);
+      EXPECT_TRUE(launch) << launch.error();
+      return launch->params;
+    };
+    const GemmProblem plain = dense_problem(300, 512, 1024, 1, types_of(config, DType::f16));
+    const GemmParams params = launched(plain, 1);
+    EXPECT_EQ(params.plain, !s.swap);
+    if (!s.swap)
+      expect_map("d", params.d, {512, 300, 1},
+                 {static_cast<uint32_t>(s.plain_columns), static_cast<uint32_t>(s.store_rows), 1}, Swizzle::b128);
+    GemmProblem other = plain;
+    other.activation = Activation::relu;
+    EXPECT_FALSE(launched(other, 1).plain);
+    other = plain;
+    other.beta = 1.0f;
+    EXPECT_FALSE(launched(other, 1).plain);
+    if (s.partial_floats > 0) {
+      EXPECT_FALSE(launched(plain, 2).plain);
+    }
+    EXPECT_FALSE(launched(dense_problem(300, 512, 1024, 1, types_of(config, DType::f32)), 1).plain);
+  }
 }
 
 TEST(GemmParams, PathsFollowTheSixteenByteRules) {
