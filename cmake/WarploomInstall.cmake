@@ -37,4 +37,5 @@ configure_package_config_file(cmake/warploom-config.cmake.in "${PROJECT_BINARY_D
   INSTALL_DESTINATION "${warploom_package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/warploom-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/warploom-config.cmake" "${PROJECT_BINARY_DIR}/warploom-config-version.cmake"
+              cmake/WarploomKernels.cmake  # for kernels of one's own
         DESTINATION "${warploom_package}")
