@@ -89,7 +89,8 @@ def polynomial(degree):
 
 
 def polished(coefficients, xs, function):
-    """Tries neighbouring floats for up to three coefficients at a time, the constant term excepted."""
+    """Tries other floats for up to three coefficients at a time, the constant term excepted: steps that change the
+    polynomial at 1/2 by 2^-26, then half of that, down to neighbouring floats."""
     pairs = [(float(x), float(function(x))) for x in xs[::2]]
     best = [float(coefficients[k]) for k in range(len(coefficients))]
 
@@ -102,18 +103,21 @@ def polished(coefficients, xs, function):
             worst = max(worst, abs(p / y - 1))
         return worst
 
-    least, improved = error(best), True
-    while improved:
-        improved = False
-        for size in (1, 2, 3):
-            for chosen in itertools.combinations(range(1, len(best)), size):
-                for steps in itertools.product((-4, -2, -1, 1, 2, 4), repeat=size):
-                    candidate = list(best)
-                    for k, step in zip(chosen, steps):
-                        candidate[k] += step * math.ldexp(1, math.frexp(best[k])[1] - 24)
-                    reached = error(candidate)
-                    if reached < 0.9999 * least:
-                        least, best, improved = reached, candidate, True
+    least = error(best)
+    for exponent in range(-26, -35, -1):
+        improved = True
+        while improved:
+            improved = False
+            for size in (1, 2, 3):
+                for chosen in itertools.combinations(range(1, len(best)), size):
+                    for steps in itertools.product((-2, -1, 1, 2), repeat=size):
+                        candidate = list(best)
+                        for k, step in zip(chosen, steps):
+                            candidate[k] += step * math.ldexp(1, max(exponent + k, math.frexp(best[k])[1] - 24))
+                            candidate[k] = struct.unpack("f", struct.pack("f", candidate[k]))[0]
+                        reached = error(candidate)
+                        if reached < 0.9999 * least:
+                            least, best, improved = reached, candidate, True
     return {k: mpf(c) for k, c in enumerate(best)}
 
 
