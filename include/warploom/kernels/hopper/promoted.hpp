@@ -1,9 +1,10 @@
 // Accumulators of scaled FP8 operands on Hopper: the tensor core multiplies one K block of 128 at a time, and its
 // result is scaled and added to a sum in ordinary fp32 registers. While one warpgroup adds, the other's product runs.
 //
-//   PromotedAccumulator<64, 128, true, false, false> sum;                            // scales of left rows and of
-//   blocks BlockScales scales(row_of_blocks, k_blocks); sum.multiply<Math>(input, k_blocks, rows_before, scales,
-//   scales, 0);             // every thread of a math warpgroup use(sum.value(0, i)); // registers as in warp/wgmma.hpp
+//   PromotedAccumulator<64, 128, true, false, false> sum;    // scales of left rows and of blocks
+//   BlockScales scales(row_of_blocks, k_blocks);             // every thread of a math warpgroup
+//   sum.multiply<Math>(input, k_blocks, rows_before, scales, scales, 0);
+//   use(sum.value(0, i));                                    // registers as in warp/wgmma.hpp
 #pragma once
 
 #include "warploom/arch/global.hpp"
