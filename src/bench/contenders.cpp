@@ -73,7 +73,8 @@ Result<Candidate> cublaslt(const Sets& sets, const GemmProblem& shape, LtScales 
     numbers.push_back(algorithm);
   }
   if (able.empty()) return Error{trouble};
-  const std::vector<Timing> timings = time_cold(able, {.repeat = 5}, *setup.flush, setup.stream);
+  const std::vector<Timing> timings =
+      time_cold(able, {.repeat = 5, .pause_ms = setup.timing.pause_ms}, *setup.flush, setup.stream);
   for (size_t i = 0; i < timings.size(); ++i)
     if (best < 0 || timings[i].microseconds < timings[static_cast<size_t>(best)].microseconds)
       best = static_cast<int>(i);
@@ -116,7 +117,8 @@ Result<Candidate> tuned(const Sets& sets, const Case& what, const Setup& setup) 
     kept.push_back(plan);
   }
   if (candidates.empty()) return Error{"no plan is legal"};
-  const std::vector<Timing> timings = time_cold(contenders, {.repeat = 7}, *setup.flush, setup.stream);
+  const std::vector<Timing> timings =
+      time_cold(contenders, {.repeat = 7, .pause_ms = setup.timing.pause_ms}, *setup.flush, setup.stream);
   std::vector<size_t> order(timings.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(),

@@ -2,6 +2,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include "bench/device.hpp"
 #include "bench/device_kernels.hpp"
 
 namespace warploom::bench {
@@ -278,6 +279,11 @@ unsigned blocks_for(int64_t items, int64_t per_block) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 4096 ? 4096 : blocks);
 }
 
+/// Gives up after a second or so: a gate that nobody opens is an error, not a hang.
+__global__ void gate_kernel(const volatile unsigned* said, unsigned wanted) {
+  for (int i = 0; i < 1000000 && static_cast<int>(*said - wanted) < 0; ++i) __nanosleep(1000);
+}
+
 }  // namespace
 
 void fill_operand(const OperandFill& operand, cudaStream_t stream) {
@@ -312,5 +318,18 @@ void count_changed_padding(const void* data, int64_t rows, int64_t bytes, int64_
   padding_kernel<<<blocks_for(room, 4096), 256, 0, stream>>>(static_cast<const uint8_t*>(data), rows, bytes, stride,
                                                              room, value, count);
 }
+
+Gate::Gate() {
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, sizeof(unsigned), cudaHostAllocDefault), "cudaHostAlloc");
+  said_ = static_cast<volatile unsigned*>(memory);
+  *said_ = 0;
+}
+Gate::~Gate() { cudaFreeHost(const_cast<unsigned*>(said_)); }
+void Gate::close(cudaStream_t stream) {
+  gate_kernel<<<1, 1, 0, stream>>>(said_, ++closed_);
+  check(cudaGetLastError(), "a launch");
+}
+void Gate::open() { *said_ = *said_ + 1; }
 
 }  // namespace warploom::bench

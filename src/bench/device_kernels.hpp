@@ -80,4 +80,19 @@ void add_hash(const void* data, int64_t rows, int64_t bytes, int64_t stride, uin
 void count_changed_padding(const void* data, int64_t rows, int64_t bytes, int64_t stride, int64_t room, uint8_t value,
                            unsigned long long* count, cudaStream_t stream);
 
+/// Holds back what is enqueued after it until the host says so: what is measured then waits for nothing of the host's.
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  void close(cudaStream_t stream);
+  void open();
+
+ private:
+  volatile unsigned* said_ = nullptr;  ///< in host memory, how often open() was called
+  unsigned closed_ = 0;
+};
+
 }  // namespace warploom::bench

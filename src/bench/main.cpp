@@ -25,7 +25,7 @@ struct Arguments {
   std::string reference = "bench/reference_h200.json";
   int splits = 0, repeat = 30;
   bool all_plans = false, list = false, no_cublaslt = false, invariance = false;
-  double seconds = 0, hold = 2;
+  double seconds = 0, hold = 2, pause = 4;
   int random = 0;
   uint64_t seed = 1;
   double soak = 0;
@@ -96,7 +96,7 @@ int measure_all(const Arguments& arguments, const std::vector<Case>& cases) {
   setup.splits = arguments.splits;
   setup.all_plans = arguments.all_plans;
   setup.cublaslt = lt ? &*lt : nullptr;
-  setup.timing = {.repeat = arguments.repeat, .seconds = arguments.hold};
+  setup.timing = {.repeat = arguments.repeat, .seconds = arguments.hold, .pause_ms = arguments.pause};
   setup.protocol = arguments.protocol == "rotating"    ? Protocol::rotating
                    : arguments.protocol == "sustained" ? Protocol::sustained
                                                        : Protocol::cold;
@@ -165,6 +165,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--repeat", a.repeat, "Launches or rounds per contender")
       ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--pause", a.pause, "cold: milliseconds of idling before each launch; with 0 the chip is hot and slow")
+      ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   app.add_option("--hold", a.hold, "sustained: seconds per contender")->capture_default_str();
   app.add_option("--seconds", a.seconds, "Begin no case after so many seconds");

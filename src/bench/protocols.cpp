@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
+#include "bench/device_kernels.hpp"
 #include "bench/statistics.hpp"
 
 namespace warploom::bench {
@@ -39,6 +41,7 @@ std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const Pr
   };
   const size_t count = contenders.size();
   std::vector<Pair> events(count);
+  Gate gate;
   std::vector<std::vector<double>> times(count);
   // One round more than counts: the first meets cold instruction caches and idle clocks.
   for (int round = -1; round < options.repeat; ++round) {
@@ -46,11 +49,14 @@ std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const Pr
       // Odd rounds go the other way: nobody always follows the same one.
       const size_t who = round % 2 == 0 ? turn : count - 1 - turn;
       check(cudaMemsetAsync(flush.data(), round & 0xff, flush.bytes(), stream), "cudaMemset");
+      gate.close(stream);
       events[who].before.record(stream);
       enqueue(contenders[who], 0, stream);
       events[who].after.record(stream);
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.pause_ms));
+      gate.open();
+      check(cudaStreamSynchronize(stream), "a launch");
     }
-    check(cudaStreamSynchronize(stream), "a launch");
     if (round < 0) continue;
     for (size_t who = 0; who < count; ++who) times[who].push_back(events[who].after.since(events[who].before));
   }

@@ -32,12 +32,13 @@ struct Timing {
 
 struct ProtocolOptions {
   int repeat = 30;
-  int sets = 1;        ///< rotating: sets of operands, together larger than twice the L2 cache
-  double seconds = 2;  ///< sustained: per contender
+  int sets = 1;         ///< rotating: sets of operands, together larger than twice the L2 cache
+  double seconds = 2;   ///< sustained: per contender
+  double pause_ms = 0;  ///< cold: the chip idles before each launch, and is not yet at its power limit
 };
 
-/// Single launches with events around them; `flush` bytes are written before each, so that L2 holds none of the
-/// operands.
+/// Single launches with events around them, all enqueued before the first of them happens; `flush` bytes are written
+/// before each, so that L2 holds none of the operands, and then the chip idles for a while.
 std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const ProtocolOptions& options,
                               const Buffer& flush, cudaStream_t stream);
 /// Rounds over the sets, back to back; weights come from memory, as in a model of many layers.

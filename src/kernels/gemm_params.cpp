@@ -87,6 +87,11 @@ class Maps {
          Swizzle::none);
   }
 
+  /// In one line, so that each can be fetched, whatever K.
+  void block_scales(TensorMap& to, const ScalesRef& ref, int64_t count) {
+    make(to, DType::f32, ref.data, {count, 1, 1}, 4, 0, 4, 1, Swizzle::none);
+  }
+
   template <class Pointer>
   void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store,
               bool plain) {
@@ -246,10 +251,11 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
       const int a_rows = shape.swap ? shape.tile_right : shape.tile_left;
       const int b_rows = shape.swap ? shape.tile_left : shape.tile_right;
       maps.row_scales(shape.swap ? params.right_scales : params.left_scales, p.a_scales, p.m, blocks, a_rows);
+      TensorMap& b_scales = shape.swap ? params.left_scales : params.right_scales;
       if (p.scaling == Scaling::a_rows_b_rows)
-        maps.row_scales(shape.swap ? params.left_scales : params.right_scales, p.b_scales, p.n, blocks, b_rows);
+        maps.row_scales(b_scales, p.b_scales, p.n, blocks, b_rows);
       else
-        params.block_scales = p.b_scales.data;
+        maps.block_scales(b_scales, p.b_scales, blocks * ceil_div(p.n, scale_block));
     }
   }
   if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, false);

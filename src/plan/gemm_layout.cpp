@@ -94,7 +94,7 @@ Layout layout_of_a_scales(const GemmProblem& p) { return layout_of_row_scales("a
 Layout layout_of_b_scales(const GemmProblem& p) {
   if (p.scaling == Scaling::a_rows_b_rows) return layout_of_row_scales("b_scales", p.b_scales, p.n, p);
   const int64_t blocks = ceil_div(p.k, scale_block);
-  return {"b_scales", "rows", p.b_scales.data, DType::f32, blocks, ceil_div(p.n, scale_block), blocks, 1, 0, 4, 1};
+  return {"b_scales", "rows", p.b_scales.data, DType::f32, blocks, ceil_div(p.n, scale_block), blocks, 1, 0, 16, 1};
 }
 
 bool dense(const Layout& l) {

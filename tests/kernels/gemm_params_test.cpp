@@ -59,10 +59,12 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       const auto a_rows = static_cast<uint32_t>(s.swap ? s.tile_right : s.tile_left);
       const auto b_rows = static_cast<uint32_t>(s.swap ? s.tile_left : s.tile_right);
       EXPECT_EQ(empty(a_scales), config.scaling == Scaling::none);
-      EXPECT_EQ(empty(b_scales), config.scaling != Scaling::a_rows_b_rows);
-      EXPECT_EQ(params.block_scales != nullptr, config.scaling == Scaling::a_rows_b_blocks);
+      EXPECT_EQ(empty(b_scales), config.scaling == Scaling::none);
       if (!empty(a_scales)) expect_map("a_scales", a_scales, {m, 8, 1}, {a_rows, 1, 1}, Swizzle::none);
-      if (!empty(b_scales)) expect_map("b_scales", b_scales, {n, 8, 1}, {b_rows, 1, 1}, Swizzle::none);
+      if (config.scaling == Scaling::a_rows_b_rows)
+        expect_map("b_scales", b_scales, {n, 8, 1}, {b_rows, 1, 1}, Swizzle::none);
+      if (config.scaling == Scaling::a_rows_b_blocks)
+        expect_map("b_scales", b_scales, {n / 128 * 8, 1, 1}, {4, 1, 1}, Swizzle::none);
 
       const auto unit = static_cast<uint32_t>(s.unit_columns);
       auto output = [&](const char* what, const TensorMap& map, DType type, Path path, uint32_t unswapped_rows) {

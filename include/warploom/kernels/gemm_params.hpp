@@ -23,9 +23,8 @@ struct GemmParams {
   void* d_data = nullptr;
   const void* c_data = nullptr;
   const void* bias = nullptr;
-  const float* block_scales = nullptr;  ///< of B per 128 x 128 block, [ceil(n/128)][k_blocks]
-  float* partials = nullptr;            ///< split K: [output tile][split - 1][group][register][thread]
-  uint32_t* counters = nullptr;         ///< split K: [output tile][group], zero before and after every launch
+  float* partials = nullptr;     ///< split K: [output tile][split - 1][group][register][thread]
+  uint32_t* counters = nullptr;  ///< split K: [output tile][group], zero before and after every launch
   int64_t d_stride = 0, d_batch_stride = 0, c_stride = 0, c_batch_stride = 0;  ///< elements
   int m = 0, n = 0, batch = 1;                                                 ///< extents of D
   int k_blocks = 0;                                                            ///< of Kernel::tile_k elements
@@ -47,9 +46,10 @@ struct GemmParams {
 ///
 /// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
-/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled. C in 16 bits: unswapped
-/// {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half as wide. D likewise,
-/// with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with Swizzle::b64.
+/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled; of blocks: {4, 1} of {all, 1, 1}.
+/// C in 16 bits: unswapped {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half
+/// as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with
+/// Swizzle::b64.
 struct GemmShape {
   int tile_left, tile_right, tile_k;  ///< rows of either operand and K elements per CTA and slot
   int left_box_rows, right_box_rows;

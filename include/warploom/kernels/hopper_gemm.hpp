@@ -48,9 +48,11 @@ struct HopperGemm {
   /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
   /// there is one matrix whose tiles nobody shares.
   static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
-                                (group_rows == 64 && scaling == Scaling::a_rows_b_blocks);
+                                (group_rows == 64 && tile_right <= 160 && scaling == Scaling::a_rows_b_blocks);
+  static constexpr bool crowded = !roomy;
   /// Tiles worth sharing are small.
-  static constexpr bool splits = roomy && !ping_pong && tile_left * tile_right <= 128 * 128;
+  static constexpr bool splits =
+      roomy && !ping_pong && tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 128 * 112);
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
@@ -60,12 +62,12 @@ struct HopperGemm {
   static constexpr int scale_block = 128;
   static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
   static_assert(!scaled || rows_of_b ||
-                    (swap ? scale_block % tile_left == 0 || tile_left % scale_block == 0
-                          : tile_right <= scale_block + (tile_right & -tile_right)),
+                    (swap ? scale_block % tile_left == 0 : tile_right <= scale_block + (tile_right & -tile_right)),
                 "warploom: a tile meets at most two blocks of scales");
 
-  using Payload = GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major,
-                              swap ? a_major : b_major, left_scaled, right_scaled>;
+  using Payload =
+      GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major, swap ? a_major : b_major,
+                  left_scaled, right_scaled, scaled && !rows_of_b ? (straddles ? 2 : 1) : 0>;
   // Scales are read with ordinary loads too; PromotedAccumulator fences them off itself.
   using Freed = freed_by<wgmma_warps<Reader, to_operand_sources>>;
   template <int stages>
@@ -74,7 +76,9 @@ struct HopperGemm {
       std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
                          WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
-  static constexpr int store_slots = 2;
+  /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
+  /// is more than needed is better spent on stages.
+  static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
@@ -129,8 +133,10 @@ struct HopperGemm {
   static WARPLOOM_FN void prefetch(const Params& p) noexcept {
     arch::prefetch_tensor_map(p.left);
     arch::prefetch_tensor_map(p.right);
-    if constexpr (left_scaled) arch::prefetch_tensor_map(p.left_scales);
-    if constexpr (right_scaled) arch::prefetch_tensor_map(p.right_scales);
+    if constexpr (scaled) {
+      arch::prefetch_tensor_map(p.left_scales);
+      arch::prefetch_tensor_map(p.right_scales);
+    }
     arch::prefetch_tensor_map(p.d);
     if (p.c_path == Path::tma) arch::prefetch_tensor_map(p.c);
   }
@@ -172,7 +178,7 @@ struct HopperGemm {
     if constexpr (splits) {
       if (params.splits > 1) {
         parts = meet(sum, tile);
-        if (parts.data == nullptr) return;  // another CTA finishes the tile
+        if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
     if constexpr (!roomy) writer.prepare(left, right);
@@ -188,17 +194,21 @@ struct HopperGemm {
   WARPLOOM_FN void bring(Slot& slot, const Tile& tile) noexcept {
     const Source l{&params.left, left_of(tile), tile.batch}, r{&params.right, right_of(tile), tile.batch};
     if constexpr (scaled)
-      slot.load(l, r, Source{&params.left_scales, l.row, 0}, Source{&params.right_scales, r.row, 0});
+      slot.load(l, r, Source{&params.left_scales, l.row, 0}, Source{&params.right_scales, r.row, 0},
+                block_scales(tile, 0), block_scales(tile, straddles ? 1 : 0));
     else
       slot.load(l, r);
+  }
+  /// The scales of the blocks of B that the tile begins in, or those after. Beyond the last column any will do.
+  WARPLOOM_FN Source block_scales(const Tile& tile, int after) const noexcept {
+    const int block = (swap ? left_of(tile) : right_of(tile)) / scale_block + after,
+              last = (params.n - 1) / scale_block;
+    return {swap ? &params.left_scales : &params.right_scales, (block < last ? block : last) * params.k_blocks, 0};
   }
 
   WARPLOOM_FN void multiply(Accumulator& sum, const Tile& tile) noexcept {
     if constexpr (scaled) {
-      const int column = swap ? left_of(tile) + rows_before : right_of(tile);  // of D
-      sum.template multiply<Reader>(input, tile.k_blocks(), rows_before, block_scales(column, tile.k_blocks()),
-                                    block_scales(column + (straddles ? scale_block : 0), tile.k_blocks()),
-                                    scale_block - column % scale_block);
+      sum.template multiply<Reader>(input, tile.k_blocks(), rows_before, block_places(tile));
     } else {
       const SlotOperand a(input, input.a(0).template part<group_rows>(rows_before));
       const SlotOperand b(input, input.b(0));
@@ -212,17 +222,16 @@ struct HopperGemm {
       }
     }
   }
-  /// The scales of B for the block of 128 columns of D that holds this one. Beyond the last column any will do.
-  WARPLOOM_FN BlockScales block_scales(int column, KBlocks k_blocks) const noexcept {
-    if constexpr (rows_of_b) return BlockScales(nullptr, KBlocks(0));
-    const int last = (params.n - 1) / scale_block, block = column / scale_block;
-    return BlockScales(params.block_scales + static_cast<int64_t>(block < last ? block : last) * params.k_blocks,
-                       k_blocks);
+  WARPLOOM_FN BlockPlaces block_places(const Tile& tile) const noexcept {
+    if constexpr (rows_of_b) return {};
+    const uint32_t first = block_scales(tile, 0).row + tile.k_begin;
+    if constexpr (!straddles) return {first};
+    return {first, static_cast<uint32_t>(block_scales(tile, 1).row + tile.k_begin),
+            scale_block - right_of(tile) % scale_block};
   }
 
   WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Tile& tile) noexcept {
-    const uint32_t share = ping_pong ? 0 : group;
-    return Split::meet(sum, params, schedule_.number_of(tile), tile.split, share, 2 + group, arch::thread_index() % 128,
+    return Split::meet(sum, params, schedule_.number_of(tile), tile.split, group, 2 + group, arch::thread_index() % 128,
                        &storage_->last[group]);
   }
 

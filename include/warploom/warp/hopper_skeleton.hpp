@@ -26,8 +26,9 @@ class HopperSkeleton {
   using Roles = typename Kernel::Roles;
   static constexpr int threads = Roles::threads;
   // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
-  static constexpr uint32_t load_registers = Roles::groups <= 2 ? 40 : 32;
-  static constexpr uint32_t math_registers = Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
+  static constexpr bool crowded = Roles::groups == 2 && requires { requires Kernel::crowded; };
+  static constexpr uint32_t load_registers = crowded ? 24 : Roles::groups <= 2 ? 40 : 32;
+  static constexpr uint32_t math_registers = crowded ? 240 : Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();

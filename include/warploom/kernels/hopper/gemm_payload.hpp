@@ -1,5 +1,5 @@
 // The input slot of the Hopper GEMMs: a left and a right operand tile of one matrix of a batch, K-major or (16-bit
-// elements) MN-major, and where the operands are scaled, one fp32 scale per row of either.
+// elements) MN-major, and where the operands are scaled, fp32 scales: one per row of either, or of 128 x 128 blocks.
 //
 //   using Payload = GemmPayload<bf16, bf16, 128, 256, ClusterShape<1, 2, 1>, Major::k, Major::mn>;
 //   for (auto slot : input.produce(k_blocks)) slot.load(Source{&a, m * 128, batch}, Source{&b, n * 256, batch});
@@ -21,7 +21,7 @@ struct Source {
 };
 
 template <class ElementA, class ElementB, int tile_m_, int tile_n_, class Cluster_, Major a_major = Major::k,
-          Major b_major = Major::k, bool a_scaled = false, bool b_scaled = false>
+          Major b_major = Major::k, bool a_scaled = false, bool b_scaled = false, int block_scales = 0>
 struct GemmPayload {
   using Cluster = Cluster_;
   static constexpr int tile_m = tile_m_;
@@ -44,7 +44,11 @@ struct GemmPayload {
 
   using AScales = SmemTile<float, 1, tile_m, Swizzle::none>;
   using BScales = SmemTile<float, 1, tile_n, Swizzle::none>;
-  static constexpr uint32_t scale_bytes = (a_scaled ? AScales::bytes : 0) + (b_scaled ? BScales::bytes : 0);
+  /// TMA brings 16 bytes at least, from a multiple of 16 to a multiple of 128: a scale, and its neighbours in K.
+  using BlockScale = SmemTile<float, 1, 4, Swizzle::none>;
+  static constexpr int block_scale_step = 32;
+  static constexpr uint32_t scale_bytes =
+      (a_scaled ? AScales::bytes : 0) + (b_scaled ? BScales::bytes : 0) + block_scales * BlockScale::bytes;
   static constexpr uint32_t operand_bytes = A::bytes + B::bytes + scale_bytes;
   static constexpr uint32_t local_bytes = 0;
   static constexpr int max_k_group = scale_bytes != 0 ? 1 : 16;
@@ -54,9 +58,14 @@ struct GemmPayload {
     typename B::Storage b;
   };
   struct ScaledSlot : OperandSlot {
-    alignas(128) float scales[scale_bytes != 0 ? scale_bytes / 4 : 1];
+    static constexpr int of_rows = (a_scaled ? tile_m : 0) + (b_scaled ? (tile_n + 31) / 32 * 32 : 0);
+    alignas(128) float scales[of_rows + block_scales * block_scale_step];
     WARPLOOM_FN float* a_scales() noexcept { return scales; }
     WARPLOOM_FN float* b_scales() noexcept { return scales + (a_scaled ? tile_m : 0); }
+    /// The scale at this place of the line of all blocks.
+    WARPLOOM_FN float* block_scale(int which, uint32_t place) noexcept {
+      return scales + of_rows + which * block_scale_step + place % 4;
+    }
   };
   using Slot = std::conditional_t<scale_bytes != 0, ScaledSlot, OperandSlot>;
 
@@ -76,12 +85,20 @@ struct GemmPayload {
   static WARPLOOM_FN void load_scales(Slot&, int, const SlotBarriers&) noexcept {
     static_assert(scale_bytes == 0, "warploom: this payload brings scales; name their sources");
   }
-  static WARPLOOM_FN void load_scales(Slot& slot, int k, const SlotBarriers& full, const Source& a,
-                                      const Source& b) noexcept {
+  /// Of rows: maps of {rows, K blocks}. Of blocks: a map of all of them in one line, K blocks next to each other, and
+  /// the place of the first one.
+  static WARPLOOM_FN void load_scales(Slot& slot, int k, const SlotBarriers& full, const Source& a, const Source& b,
+                                      const Source& block, const Source& next_block) noexcept {
     if constexpr (a_scaled)
       arch::tma_load<1>(arch::shared_address(slot.a_scales()), *a.map, full.operands, arch::Coord3{a.row, k, 0});
     if constexpr (b_scaled)
       arch::tma_load<1>(arch::shared_address(slot.b_scales()), *b.map, full.operands, arch::Coord3{b.row, k, 0});
+    if constexpr (block_scales > 0)
+      arch::tma_load<1>(arch::shared_address(slot.block_scale(0, 0)), *block.map, full.operands,
+                        arch::Coord3{(block.row + k) & -4, 0, 0});
+    if constexpr (block_scales > 1)
+      arch::tma_load<1>(arch::shared_address(slot.block_scale(1, 0)), *next_block.map, full.operands,
+                        arch::Coord3{(next_block.row + k) & -4, 0, 0});
   }
 
   template <class Tile, int rows, int sharers>

@@ -120,7 +120,7 @@ class PatchWriter {
       });
       finish(patch, at, index, batch);
     }
-    if (residual()) release_stored();
+    if (residual()) release_stored(0);
   }
 
   /// Before the role ends: shared memory stays until the stores have read it.
@@ -227,7 +227,7 @@ class PatchWriter {
 
   WARPLOOM_FN void finish(Patch& patch, const At& at, int index, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
-    if (residual()) release_stored();
+    if (residual()) release_stored(slots > 2 && !wide ? 1 : 0);
     const PatchSlots in = next_slots(wide);
     if (params_.c_path == Path::plain) bring_plain(in, at, batch, wide);
     if (params_.c_path != Path::none) patch.add_residual(params_.beta, params_.c_type, in);
@@ -246,7 +246,7 @@ class PatchWriter {
   /// The slots of the next patch, filled where there is a residual.
   WARPLOOM_FN PatchSlots next_slots(bool wide) noexcept {
     char* const first = take_slot();
-    held_ = wide ? 2 : 1;
+    if (residual()) held_ += wide ? 2 : 1;
     return {first, wide ? take_slot() : first};
   }
   WARPLOOM_FN char* take_slot() noexcept {
@@ -263,15 +263,18 @@ class PatchWriter {
     else
       arch::bulk_wait_group_read<slots - 1>();
   }
-  /// Gives the slots of the last patch back, once its store has read them.
-  WARPLOOM_FN void release_stored() noexcept {
-    if (held_ == 0) return;
-    if (stores()) arch::bulk_wait_group_read<0>();
+  /// Gives slots back once their stores have read them, all but the last one or none.
+  WARPLOOM_FN void release_stored(int keep) noexcept {
+    if (held_ <= keep) return;
+    if (stores()) {
+      if (keep == 0)
+        arch::bulk_wait_group_read<0>();
+      else
+        arch::bulk_wait_group_read<1>();
+    }
     sync();
-    const uint32_t last = (ring_.consumer_stage() + slots - 1) % slots;
-    if (held_ == 2) ring_.pipeline.template signal_free<Storing>((last + slots - 1) % slots);
-    ring_.pipeline.template signal_free<Storing>(last);
-    held_ = 0;
+    for (; held_ > keep; --held_)
+      ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - held_) % slots);
   }
 
   /// C, where TMA cannot read it or nobody could know in time that it is needed.
@@ -312,7 +315,7 @@ class PatchWriter {
   uint32_t group_;
   Ring ring_;
   GroupPlace place_;
-  int held_ = 0;  ///< slots of the last patch, with a residual not yet given back
+  int held_ = 0;  ///< slots of the last patches, with a residual not yet given back
   float bias_[bias_values] = {};
 };
 

@@ -2,48 +2,25 @@
 // result is scaled and added to a sum in ordinary fp32 registers. While one warpgroup adds, the other's product runs.
 //
 //   PromotedAccumulator<64, 128, true, false, false> sum;    // scales of left rows and of blocks
-//   BlockScales scales(row_of_blocks, k_blocks);             // every thread of a math warpgroup
-//   sum.multiply<Math>(input, k_blocks, rows_before, scales, scales, 0);
+//   sum.multiply<Math>(input, k_blocks, rows_before, {});    // every thread of a math warpgroup
 //   use(sum.value(0, i));                                    // registers as in warp/wgmma.hpp
 #pragma once
 
-#include "warploom/arch/global.hpp"
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/proxy.hpp"
 #include "warploom/kernels/hopper/slot_operand.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// The scales of 128 x 128 blocks along K, one row of blocks: each lane of a warp fetches every 32nd of them ahead of
-/// time, and the warp passes them round.
-class BlockScales {
- public:
-  WARPLOOM_FN BlockScales(const float* row, KBlocks k_blocks) noexcept
-      : row_(row + k_blocks.begin), count_(k_blocks.count) {
-    ahead_ = fetch(0);
-  }
-  /// The scale of K block k of the range, one after the other. All lanes.
-  WARPLOOM_FN float next(int k) noexcept {
-    if (k % 32 == 0) {
-      now_ = ahead_;
-      ahead_ = fetch(k + 32);
-    }
-    return arch::shuffle(now_, static_cast<uint32_t>(k % 32));
-  }
-
- private:
-  WARPLOOM_FN float fetch(int k) const noexcept {
-    k += static_cast<int>(arch::lane_index());
-    return k < count_ ? arch::load_global(row_ + k) : 0.0f;
-  }
-  const float* row_;
-  int count_;
-  float now_ = 0.0f, ahead_;
+/// Where a tile finds the scales of 128 x 128 blocks in the line of all of them, for its first K block; and the first
+/// of its columns that belongs to the next block.
+struct BlockPlaces {
+  uint32_t first = 0, next = 0;
+  int boundary = 0;
 };
 
 /// rows x columns over a warpgroup. The payload's slots bring one scale per left row, per right row or both; where they
-/// do not, multiply() is given those of the 128 x 128 blocks, and of the next ones where the tile's columns straddle
-/// two.
+/// do not, they bring that of a 128 x 128 block, and of the next one where the tile's columns straddle two.
 template <int rows_, int columns_, bool left_scaled, bool right_scaled, bool straddles>
 class PromotedAccumulator {
  public:
@@ -53,11 +30,9 @@ class PromotedAccumulator {
   static constexpr int values_per_block = columns / 2;
   static_assert(left_scaled || right_scaled, "warploom: scales come per row of one operand at least");
 
-  /// Sums the products of `k_blocks` slots. `rows_before`: of the slot's left tile, that belong to other groups;
-  /// `boundary`: the first column of the second block of a straddling tile.
+  /// Sums the products of `k_blocks` slots. `rows_before`: of the slot's left tile, that belong to other groups.
   template <class Role, class Input>
-  WARPLOOM_FN void multiply(Input& input, int k_blocks, int rows_before, BlockScales first, BlockScales second,
-                            int boundary) noexcept {
+  WARPLOOM_FN void multiply(Input& input, int k_blocks, int rows_before, BlockPlaces places) noexcept {
     WARPLOOM_UNROLL
     for (int block = 0; block < blocks; ++block) {
       WARPLOOM_UNROLL
@@ -79,7 +54,7 @@ class PromotedAccumulator {
         part_.fence();
         part_.mma(a.in(stage, 64 * block), b.in(stage));
         part_.commit();
-        if (block == 0) scales.fetch(input.slot(stage), row, lane, k, first, second);  // while the product runs
+        if (block == 0) scales.fetch(input.slot(stage), row, lane, k, places);  // while the product runs
         // The slot goes back to TMA after the product: what this thread has read of it is fenced off meanwhile.
         if (block == blocks - 1) arch::fence_proxy_async_shared();
         part_.wait();
@@ -88,9 +63,10 @@ class PromotedAccumulator {
           input.pipeline.consumer_step();
           ready = input.pipeline.try_wait_producer();  // the answer comes while the product is added
         }
-        promote(block, scales, boundary);
+        promote(block, scales, places.boundary);
       }
     }
+    if (k_blocks < 0) pair_up(input.slot(0));
   }
 
   WARPLOOM_FN float value(int block, int i) const noexcept { return sum_[block][i]; }
@@ -108,11 +84,10 @@ class PromotedAccumulator {
     float one = 1.0f, other = 1.0f;  ///< of the block of B, and of the next one
 
     template <class Slot>
-    WARPLOOM_FN void fetch(Slot& slot, uint32_t row, uint32_t lane, int k, BlockScales& first,
-                           BlockScales& second) noexcept {
+    WARPLOOM_FN void fetch(Slot& slot, uint32_t row, uint32_t lane, int k, const BlockPlaces& places) noexcept {
       if constexpr (!(left_scaled && right_scaled)) {
-        one = first.next(k);
-        if constexpr (straddles) other = second.next(k);
+        one = arch::load_shared(slot.block_scale(0, places.first + k));
+        if constexpr (straddles) other = arch::load_shared(slot.block_scale(1, places.next + k));
       }
       if constexpr (left_scaled) {
         WARPLOOM_UNROLL
@@ -129,6 +104,19 @@ class PromotedAccumulator {
     }
   };
 
+  /// Never called, and yet of use: vector stores fix which registers the compiler puts the sums in. With the two of a
+  /// pair swapped, a sum lies next to its product's register bank instead of in it, and no addition reads one bank
+  /// three times.
+  template <class Slot>
+  WARPLOOM_FN void pair_up(Slot& slot) const noexcept {
+    WARPLOOM_UNROLL
+    for (int block = 0; block < blocks; ++block) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < values_per_block; i += 2)
+        arch::store_shared(reinterpret_cast<Pair*>(slot.a_scales()) + i, Pair{sum_[block][i + 1], sum_[block][i]});
+    }
+  }
+
   WARPLOOM_FN void promote(int block, const Scales& scales, int boundary) noexcept {
     float scale[2][2];  // by half of the 16 rows, by block of columns
     if constexpr (left_scaled && !right_scaled) {
@@ -143,13 +131,20 @@ class PromotedAccumulator {
       const int half = i / 2 % 2;
       float s;
       if constexpr (!right_scaled) {
-        s = straddles && 8 * (i / 4) >= boundary ? scale[half][1] : scale[half][0];
+        s = in_second_block(8 * (i / 4), boundary) ? scale[half][1] : scale[half][0];
       } else {
         const float column = i % 2 == 0 ? scales.of_columns[i / 4].first : scales.of_columns[i / 4].second;
         s = arch::multiply(left_scaled ? scales.of_rows[block][half] : scales.one, column);
       }
       sum_[block][i] = arch::fma(part_.value(0, i), s, sum_[block][i]);
     }
+  }
+
+  /// Tiles start at multiples of their common divisor with 128, and so do the blocks inside them.
+  static WARPLOOM_FN bool in_second_block(int column, int boundary) noexcept {
+    constexpr int step = columns & -columns;
+    const int first = column / step * step;
+    return straddles && (first >= 128 || (first >= step && first >= boundary));
   }
 
   Part part_;

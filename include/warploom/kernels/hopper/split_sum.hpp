@@ -2,7 +2,7 @@
 // to arrive goes on with the epilogue, which adds them up in the order of the splits, whoever was last. Nobody waits.
 //
 //   const PartialSums parts = Split::meet(sum, params, number, tile.split, share, barrier, thread, &storage.last);
-//   if (parts.data == nullptr) return;                                // every thread of the group: others will go on
+//   if (parts.splits == 0) return;                                    // every thread of the group: others will go on
 //   parts.take(block, i, values);                                     // four registers of the whole sum
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "warploom/arch/global.hpp"
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/named_barrier.hpp"
+#include "warploom/arch/warp.hpp"
 #include "warploom/pipeline/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -65,7 +66,8 @@ class SplitSum {
     arch::bar_sync(barrier, 128);
     if (thread == 0) arch::store_shared(last, arch::fetch_add_global(counter, 1));
     arch::bar_sync(barrier, 128);
-    if (arch::load_shared(last) + 1 != static_cast<uint32_t>(params.splits)) return {};
+    // A uniform answer, or the compiler takes all that follows, the next tile's products too, for divergent.
+    if (arch::uniform(arch::load_shared(last)) + 1 != static_cast<uint32_t>(params.splits)) return {};
     arch::fence_gpu();
     if (thread == 0) arch::store_global(counter, 0u);  // as the next launch expects it
     return {parts, tile_floats, params.splits};
