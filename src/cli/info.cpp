@@ -73,6 +73,7 @@ int kernels(bool json) {
                     {"b_type", name_of(config.b)},
                     {"tile", {config.shape.tile_left, config.shape.tile_right}},
                     {"cluster", {config.shape.cluster_left, config.shape.cluster_right}},
+                    {"cluster_k", config.shape.cluster_k},
                     {"swap", config.shape.swap},
                     {"stages", config.shape.stages},
                     {"threads", config.shape.threads},
@@ -92,9 +93,10 @@ int kernels(bool json) {
                               : "gemm            D = act(alpha * A * B^T + beta * C + bias); sm_90");
     for (const GemmConfig& config : gemm_configs())
       if (scaled == (config.scaling != Scaling::none))
-        fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}, {:2} input stages, {} KiB shared memory\n", config.key,
+        fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages, {} KiB shared memory\n", config.key,
                    config.shape.tile_left, config.shape.tile_right, schedule_of(config.shape),
-                   config.shape.cluster_left, config.shape.cluster_right, config.shape.stages,
+                   config.shape.cluster_left, config.shape.cluster_right,
+                   config.shape.cluster_k > 1 ? fmt::format("x{}", config.shape.cluster_k) : "", config.shape.stages,
                    (config.shape.shared_bytes + 1023) / 1024);
   }
   return 0;

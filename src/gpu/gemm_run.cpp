@@ -78,9 +78,9 @@ bool same(const GemmShape& a, const GemmShape& b) {
   return a.tile_left == b.tile_left && a.tile_right == b.tile_right && a.tile_k == b.tile_k &&
          a.left_box_rows == b.left_box_rows && a.right_box_rows == b.right_box_rows &&
          a.unit_columns == b.unit_columns && a.groups == b.groups && a.cluster_left == b.cluster_left &&
-         a.cluster_right == b.cluster_right && a.stages == b.stages && a.threads == b.threads &&
-         a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats && a.ping_pong == b.ping_pong &&
-         a.swap == b.swap;
+         a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k && a.stages == b.stages &&
+         a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats &&
+         a.ping_pong == b.ping_pong && a.swap == b.swap;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ void gemm_entry(const void* params) {
 }
 
 #define WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, tile_left, tile_right, schedule, cluster_left,   \
-                                    cluster_right, swap)                                                              \
+                                    cluster_right, cluster_k, swap)                                                   \
   HopperGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, HopperSchedule::schedule, \
-             cluster_left, cluster_right, swap>
+             cluster_left, cluster_right, cluster_k, swap>
 
 }  // namespace warploom

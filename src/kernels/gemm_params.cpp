@@ -187,9 +187,10 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
   if (std::string reason = why_not(p, *plan.config); !reason.empty()) return Error{reason};
   const GemmShape& shape = plan.config->shape;
-  const int cluster_size = shape.cluster_left * shape.cluster_right;
+  const int cluster_size = shape.cluster_size();
   GemmLaunch launch;
-  launch.cluster = {static_cast<uint32_t>(shape.cluster_left), static_cast<uint32_t>(shape.cluster_right), 1};
+  launch.cluster = {static_cast<uint32_t>(shape.cluster_left), static_cast<uint32_t>(shape.cluster_right),
+                    static_cast<uint32_t>(shape.cluster_k)};
   launch.threads = shape.threads;
   launch.shared_bytes = shape.shared_bytes;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return launch;
@@ -204,7 +205,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   if (needed != 0 && workspace == nullptr) return Error{fmt::format("the plan needs a workspace of {} bytes", needed)};
   if (reinterpret_cast<uintptr_t>(workspace) % 128 != 0)
     return Error{"the workspace must start at a multiple of 128 bytes"};
-  launch.grid = {static_cast<uint32_t>(plan.ctas / shape.cluster_right), static_cast<uint32_t>(shape.cluster_right), 1};
+  launch.grid = {static_cast<uint32_t>(plan.ctas / (shape.cluster_right * shape.cluster_k)),
+                 static_cast<uint32_t>(shape.cluster_right), static_cast<uint32_t>(shape.cluster_k)};
 
   GemmParams& params = launch.params;
   params.d_data = p.d.data;

@@ -13,6 +13,7 @@ inline constexpr uint64_t mma_macs = 8192;    // e4m3 multiply-adds per cycle an
 inline constexpr uint64_t wgmma_macs = 4096;  // the same for wgmma
 inline constexpr uint64_t commit_latency = 30;
 inline constexpr uint64_t launch_control_latency = 700;
+inline constexpr uint64_t remote_store_latency = 200;
 inline constexpr uint64_t tmem_latency = 20;
 inline constexpr uint64_t tmem_register = 2;  // per register loaded, the arithmetic on it included
 

@@ -502,7 +502,7 @@ std::vector<Alteration> alterations_of(std::string_view operation) {
   if (operation == "mbarrier.wait" || operation == "mbarrier.test_wait") return {drop, flip_parity, wrong_stage};
   if (operation.find("_tx") != std::string_view::npos) return {drop, twice, bytes_plus, bytes_minus, wrong_stage};
   if (operation == "tcgen05.commit" || operation == "cp.async.bulk.tensor" || operation == "cp.async.mbarrier.arrive" ||
-      operation == "clusterlaunchcontrol.try_cancel")
+      operation == "clusterlaunchcontrol.try_cancel" || operation == "st.async")
     return {drop, twice, wrong_stage};
   if (operation == "bar.sync" || operation == "bar.arrive") return {drop, twice, count_plus, count_minus, wrong_stage};
   if (operation == "barrier.cluster.arrive") return {drop, twice};

@@ -41,7 +41,7 @@ bool may_wait(const AsyncOp& op) {
 
 bool writes_shared(const AsyncOp& op) {
   return op.kind == AsyncOp::Kind::tma_load || op.kind == AsyncOp::Kind::cp_async ||
-         op.kind == AsyncOp::Kind::try_cancel;
+         op.kind == AsyncOp::Kind::store_async || op.kind == AsyncOp::Kind::try_cancel;
 }
 
 bool only_signals(const AsyncOp& op) {
@@ -148,6 +148,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
   switch (op.kind) {
     case AsyncOp::Kind::cp_async: return land_copy(op);
     case AsyncOp::Kind::cp_async_arrive: return land_copy_arrival(op);
+    case AsyncOp::Kind::store_async: return land_store(op);
     case AsyncOp::Kind::try_cancel: return answer_cancel(op);
     case AsyncOp::Kind::tma_load: {
       if (op.destination->alive == 0) {

@@ -248,7 +248,7 @@ struct CancelRequest {
 };
 
 struct AsyncOp {
-  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, try_cancel, wgmma };
+  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, store_async, try_cancel, wgmma };
 
   Kind kind = Kind::mma;
   Thread* issuer = nullptr;
@@ -272,6 +272,8 @@ struct AsyncOp {
   const void* source = nullptr;
   uint32_t source_bytes = 0;
   std::shared_ptr<CopyGroup> copies;
+  // store_async: `words` to `destination` at `offset`
+  uint32_t words[4] = {};
   // try_cancel: the answer to `destination` at `offset`
   std::shared_ptr<CancelRequest> request;
   // mma
@@ -400,6 +402,9 @@ class Cluster {
   void cp_async_commit(Thread& thread, Pc pc);
   void cp_async_wait(Thread& thread, Pc pc, uint32_t pending);
 
+  // ---- st.async (store_async.cpp)
+  void store_async(Thread& thread, Pc pc, uint32_t destination, const uint32_t (&words)[4], uint32_t barrier);
+
   // ---- cluster launch control (launch_control.cpp)
   void clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t barrier, bool multicast);
   bool clc_is_canceled(Thread& thread, Pc pc, const uint32_t (&response)[4]);
@@ -490,6 +495,7 @@ class Cluster {
   // cp_async.cpp, launch_control.cpp
   void land_copy(AsyncOp& op);
   void land_copy_arrival(const AsyncOp& op);
+  void land_store(const AsyncOp& op);
   void answer_cancel(const AsyncOp& op);
   void decide(CancelRequest& request);
   /// True and a finding when a cluster was canceled and nobody asked which.

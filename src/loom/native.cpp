@@ -270,6 +270,10 @@ void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept {
 void cp_async_commit_group() noexcept { thread().cluster->cp_async_commit(thread(), WARPLOOM_PC); }
 void cp_async_wait_group(uint32_t pending) noexcept { thread().cluster->cp_async_wait(thread(), WARPLOOM_PC, pending); }
 
+void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept {
+  thread().cluster->store_async(thread(), WARPLOOM_PC, destination, words, barrier);
+}
+
 void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept {
   thread().cluster->clc_try_cancel(thread(), WARPLOOM_PC, response, barrier, multicast);
 }

@@ -74,12 +74,13 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   const int64_t items = tiles.clusters * splits * p.batch;
   if (items == 0) return {0, 0, "nothing to compute"};
   const int64_t waves = (items + clusters - 1) / clusters;
-  const double blocks = ceil_div(ceil_div(p.k, s.tile_k), splits);
+  const double blocks = ceil_div(ceil_div(p.k, s.tile_k), splits * s.cluster_k);
 
   const KBlock block = k_block(p, s, costs);
   double tail = epilogue(p, s, costs);
   if (splits > 1)
     tail += costs.split_cycles + 4.0 * s.tile_left * s.tile_right * (1 + splits) / (costs.partial_bytes * s.groups);
+  if (s.cluster_k > 1) tail += costs.cluster_sum_cycles;
   const double loop = blocks * block.cycles;
   const auto turns = static_cast<double>(waves);
   // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows.

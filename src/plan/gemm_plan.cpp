@@ -35,7 +35,7 @@ std::string time_text(double us) {
 
 GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, const ChipLimits& chip) {
   const GemmShape& s = config.shape;
-  const int size = s.cluster_left * s.cluster_right;
+  const int size = s.cluster_size();
   const int at_once = chip.sms / size;
   const int64_t items = gemm_tiles(p, s).clusters * splits * p.batch;
   const int clusters = static_cast<int>(std::min<int64_t>(items, at_once));
@@ -61,7 +61,7 @@ GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimi
   GemmPlan best = plan_of(p, config, 1, chip);
   const int64_t k_blocks = (int64_t{p.k} + s.tile_k - 1) / s.tile_k;
   const int64_t tiles = gemm_tiles(p, s).clusters * p.batch;
-  if (s.partial_floats == 0 || tiles == 0 || tiles >= chip.sms / (s.cluster_left * s.cluster_right)) return best;
+  if (s.partial_floats == 0 || tiles == 0 || tiles >= chip.sms / s.cluster_size()) return best;
   int64_t share = k_blocks;
   for (int splits = 2; splits <= std::min<int64_t>(most_splits, k_blocks); ++splits) {
     const int64_t next = (k_blocks + splits - 1) / splits;
@@ -73,7 +73,7 @@ GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimi
 }
 
 std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
-  const int size = config.shape.cluster_left * config.shape.cluster_right;
+  const int size = config.shape.cluster_size();
   if (chip.sms >= size) return {};
   return fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs, as {} has", chip.sms, size, config.key);
 }

@@ -81,7 +81,7 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       output("c", params.c, p.c.type, params.c_path, 64);
       EXPECT_EQ(params.k_blocks, (k + s.tile_k - 1) / s.tile_k);
       EXPECT_EQ(launch->grid.count(), static_cast<uint32_t>(plan->ctas));
-      EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_left * s.cluster_right));
+      EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_size()));
     }
 }
 

@@ -15,7 +15,7 @@
 namespace warploom {
 
 using SmallKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, HopperSchedule::one_group, 1, 1,
-                               false>;  // bf16-kk-64x64-one-1x1
+                               1, false>;  // bf16-kk-64x64-one-1x1
 extern template void gemm_entry<SmallKernel>(const void*);
 
 namespace {
@@ -99,7 +99,7 @@ class Cases {
     c.spec.in_place = pick(3) == 0;
     c.spec.shared_a = pick(4) == 0;
     c.splits = pick(3) == 0 ? 2 + pick(4) : 1;
-    const int size = s.cluster_left * s.cluster_right;
+    const int size = s.cluster_size();
     c.sms = pick(2) == 0 ? size : 4 * size;  // several tiles per cluster, or one
     c.schedule = {static_cast<loom::Policy>(pick(4)), random_() % 1000};
     return c;
@@ -179,7 +179,7 @@ TEST_P(HopperGemms, SplitsInAnyOrder) {
       expect_right(config,
                    {.spec = {.m = 70, .n = 72, .k = 4 * config.shape.tile_k + 3, .beta = 0.5f, .fill = Fill::integer},
                     .splits = splits,
-                    .sms = 4 * config.shape.cluster_left * config.shape.cluster_right,
+                    .sms = 4 * config.shape.cluster_size(),
                     .schedule = *loom::Schedule::parse(schedule)});
 }
 

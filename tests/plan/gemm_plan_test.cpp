@@ -11,7 +11,7 @@ namespace {
 
 void expect_sane(const GemmProblem& p, const GemmPlan& plan, const ChipLimits& chip) {
   const GemmShape& s = plan.config->shape;
-  const int size = s.cluster_left * s.cluster_right;
+  const int size = s.cluster_size();
   SCOPED_TRACE(plan.why);
   EXPECT_EQ(plan.ctas % size, 0);
   EXPECT_LE(plan.ctas, chip.sms);
@@ -99,7 +99,7 @@ TEST(GemmPlan, RefusalsAreSentences) {
     const Result<GemmPlan> split = plan_gemm(p, config, 17);
     ASSERT_FALSE(split);
     EXPECT_NE(split.error().find("1 to 16"), std::string::npos) << split.error();
-    if (config.shape.cluster_left * config.shape.cluster_right > 1) {
+    if (config.shape.cluster_size() > 1) {
       const Result<GemmPlan> small = plan_gemm(p, config, 1, ChipLimits{1});
       ASSERT_FALSE(small);
       EXPECT_NE(small.error().find("cannot hold a cluster"), std::string::npos) << small.error();

@@ -58,12 +58,15 @@ struct GemmShape {
   int store_rows;     ///< of D, that are stored at a time
   int groups;         ///< math warpgroups
   int cluster_left, cluster_right;
+  int cluster_k;  ///< CTAs of a cluster that share a tile's K blocks
   int stages;
   uint32_t threads;
   uint32_t shared_bytes;
   uint32_t partial_floats;  ///< split K: of one tile and split, all groups; 0: this kernel does not split
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
   bool swap;
+
+  constexpr int cluster_size() const { return cluster_left * cluster_right * cluster_k; }
 };
 
 }  // namespace warploom

@@ -2,10 +2,11 @@
 //
 // Cooperative: two math warpgroups share every tile. Ping-pong: they take tiles in turn, and one multiplies while the
 // other runs its epilogue. CTAs of a cluster share their operands by multicast; with few tiles several CTAs share the K
-// blocks of one; with few rows of A the operands change sides.
+// blocks of one, or the CTAs of a cluster do; with few rows of A the operands change sides.
 #pragma once
 
 #include "warploom/kernels/gemm_params.hpp"
+#include "warploom/kernels/hopper/cluster_sum.hpp"
 #include "warploom/kernels/hopper/gemm_payload.hpp"
 #include "warploom/kernels/hopper/patch_writer.hpp"
 #include "warploom/kernels/hopper/promoted.hpp"
@@ -32,11 +33,14 @@ WARPLOOM_CONST_FN int patch_columns_of(int tile) {
 namespace warploom::inline WARPLOOM_MACHINE {
 
 template <class A, class B, Major a_major, Major b_major, Scaling scaling, int tile_left_, int tile_right_,
-          HopperSchedule schedule, int cluster_left, int cluster_right, bool swap>
+          HopperSchedule schedule, int cluster_left, int cluster_right, int cluster_k, bool swap>
 struct HopperGemm {
   static constexpr char name[] = "hopper-gemm";
   using Params = GemmParams;
-  using Cluster = ClusterShape<1, cluster_left, cluster_right>;
+  /// CTAs that share operands, and all of a cluster: where K is split too, the latter are more.
+  using Sharing = ClusterShape<1, cluster_left, cluster_right>;
+  using Cluster = std::conditional_t<cluster_k == 1, Sharing, ClusterShape<1, cluster_k, 1>>;
+  static_assert(cluster_k == 1 || Sharing::size == 1, "warploom: a cluster shares operands or K, not both");
   using Left = std::conditional_t<swap, B, A>;
   using Right = std::conditional_t<swap, A, B>;
   static constexpr int tile_left = tile_left_, tile_right = tile_right_;
@@ -51,8 +55,8 @@ struct HopperGemm {
                                 (group_rows == 64 && tile_right <= 160 && scaling == Scaling::a_rows_b_blocks);
   static constexpr bool crowded = !roomy;
   /// Tiles worth sharing are small.
-  static constexpr bool splits =
-      roomy && !ping_pong && tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 128 * 112);
+  static constexpr bool splits = roomy && !ping_pong && cluster_k == 1 &&
+                                 tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 128 * 112);
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
@@ -66,7 +70,7 @@ struct HopperGemm {
                 "warploom: a tile meets at most two blocks of scales");
 
   using Payload =
-      GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major, swap ? a_major : b_major,
+      GemmPayload<Left, Right, tile_left, tile_right, Sharing, swap ? b_major : a_major, swap ? a_major : b_major,
                   left_scaled, right_scaled, scaled && !rows_of_b ? (straddles ? 2 : 1) : 0>;
   // Scales are read with ordinary loads too; PromotedAccumulator fences them off itself.
   using Freed = freed_by<wgmma_warps<Reader, to_operand_sources>>;
@@ -81,6 +85,7 @@ struct HopperGemm {
   static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
+  using Meeting = ClusterSum<Accumulator, Roles::groups, cluster_k>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
 
   template <int stages>
@@ -91,6 +96,7 @@ struct HopperGemm {
     typename InputOf<stages>::BarrierStorage input_barriers;
     typename Order::Storage order;
     typename Turns<Roles::groups>::Storage turns;
+    typename Meeting::Storage meeting;
     uint32_t last[Roles::groups];
   };
   /// As many slots as shared memory holds, up to 12.
@@ -113,6 +119,7 @@ struct HopperGemm {
                                    Roles::groups,
                                    cluster_left,
                                    cluster_right,
+                                   cluster_k,
                                    stages,
                                    threads,
                                    sizeof(Storage),
@@ -124,6 +131,7 @@ struct HopperGemm {
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
     Writer::init_barriers(storage.writer);
     Order::init_barriers(storage.order);
+    Meeting::init_barriers(storage.meeting);
     if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
   }
 
@@ -182,7 +190,14 @@ struct HopperGemm {
       }
     }
     if constexpr (!roomy) writer.prepare(left, right);
-    writer.write(sum, parts, left, right, tile.batch);
+    if constexpr (cluster_k > 1) {
+      typename Meeting::Whole whole;
+      if (!meeting.meet(sum, whole)) return;  // the first CTA has it all
+      writer.write(whole, parts, left, right, tile.batch);
+      meeting.done();
+    } else {
+      writer.write(sum, parts, left, right, tile.batch);
+    }
   }
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
     input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
@@ -235,7 +250,9 @@ struct HopperGemm {
                        &storage_->last[group]);
   }
 
-  WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }
+  /// Of the CTAs that share K, the first writes the tile.
+  static WARPLOOM_FN bool writes() noexcept { return cluster_k == 1 || arch::cluster_rank() == 0; }
+  WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma && writes(); }
   WARPLOOM_FN bool ordered() const noexcept { return roomy && residual(); }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }
   WARPLOOM_FN int right_of(const Tile& tile) const noexcept { return tile.n * tile_right; }
@@ -255,19 +272,21 @@ struct HopperGemm {
         writer(p, storage.writer_slots, storage.writer,
                group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
         loader(p, storage.writer_slots, storage.writer),
+        meeting(storage.meeting, group_index),
         storage_(&storage) {}
 
-  WARPLOOM_FN const SplitTiles<Cluster, roomy, splits>& tiles() const noexcept { return schedule_; }
+  WARPLOOM_FN const SplitTiles<Sharing, roomy, splits, cluster_k>& tiles() const noexcept { return schedule_; }
 
   const Params& params;
   uint32_t group;   ///< this warpgroup
   int rows_before;  ///< of a tile, that belong to the groups before this one
-  SplitTiles<Cluster, roomy, splits> schedule_;
+  SplitTiles<Sharing, roomy, splits, cluster_k> schedule_;
   Input input;
   Order order;
   Turns<Roles::groups> turns;
   Writer writer;
   typename Writer::Loader loader;
+  Meeting meeting;
   Storage* storage_;
   uint32_t turn = 0;  ///< epilogue-load: whose tile is next
 };

@@ -23,6 +23,7 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 
 /// A plain access: reports one that leaves the CTA's dynamic shared memory. A scheduling point of seeded schedules.
 void check_shared(const void* address, size_t bytes) noexcept;
+void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.
 void check_global(const void* address, size_t bytes, bool write) noexcept;

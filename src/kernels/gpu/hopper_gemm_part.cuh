@@ -33,9 +33,9 @@ GemmKernel hopper_row(const char* key) {
 std::span<const GemmKernel> WARPLOOM_CONCATENATE(hopper_gemm_part_, WARPLOOM_PART)() {
   static const GemmKernel rows[] = {
 #define WARPLOOM_HOPPER_GEMM(key, A, B, a_major, b_major, scaling, tile_left, tile_right, schedule, cluster_left, \
-                             cluster_right, swap)                                                                 \
+                             cluster_right, cluster_k, swap)                                                      \
   hopper_row<HopperGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right,            \
-                        HopperSchedule::schedule, cluster_left, cluster_right, swap>>(key),
+                        HopperSchedule::schedule, cluster_left, cluster_right, cluster_k, swap>>(key),
 #include "warploom/kernels/hopper_gemm.def"
 #undef WARPLOOM_HOPPER_GEMM
   };

@@ -44,4 +44,12 @@ WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
   *reinterpret_cast<Word*>(destination) = ::cuda::std::bit_cast<Word>(value);
 }
 
+// st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [a], {b, ...}, [mbar]
+WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                   destination.value),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(barrier.value)
+               : "memory");
+}
+
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

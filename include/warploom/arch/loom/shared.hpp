@@ -27,4 +27,8 @@ WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
   *destination = value;
 }
 
+WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept {
+  native::store_async(destination.value, words, barrier.value);
+}
+
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -9,8 +9,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Whether there may be several matrices, and several splits of a tile.
-template <class Cluster, bool batches = true, bool may_split = true>
+/// Whether there may be several matrices, and several splits of a tile; CTAs of a cluster that share its K blocks.
+template <class Cluster, bool batches = true, bool may_split = true, int cluster_k = 1>
 class SplitTiles {
  public:
   /// `tiles` in clusters; K blocks of a tile, and of one split of it.
@@ -62,15 +62,18 @@ class SplitTiles {
               at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks_};
     if (!may_split || splits_ == 1) {
       tile.batch = rest;
+      if constexpr (cluster_k > 1) take_share(tile, static_cast<int>(rank), (k_blocks_ + cluster_k - 1) / cluster_k);
       return tile;
     }
     tile.batch = by_splits_.quotient(rest);
-    tile.split = rest - tile.batch * splits_;
-    const int share = by_splits_.quotient(k_blocks_ + splits_ - 1);
-    tile.k_begin = tile.split * share;
+    take_share(tile, rest - tile.batch * splits_, by_splits_.quotient(k_blocks_ + splits_ - 1));
+    return tile;
+  }
+  WARPLOOM_FN void take_share(Tile& tile, int split, int share) const noexcept {
+    tile.split = split;
+    tile.k_begin = split * share;
     const int left = k_blocks_ - tile.k_begin;
     tile.k_count = left < 0 ? 0 : left < share ? left : share;
-    return tile;
   }
 
   const PreparedTiles& tiles_;
