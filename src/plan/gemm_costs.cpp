@@ -12,29 +12,33 @@ double ceil_div(double a, double b) { return static_cast<double>(static_cast<int
 struct KBlock {
   double cycles = 0;
   const char* bound = "";
-  void at_least(double other, const char* name) {
-    if (other <= cycles) return;
-    cycles = other;
-    bound = name;
-  }
 };
 
 /// One K block of one CTA's tile.
 KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
   const double left = s.tile_left, right = s.tile_right, depth = s.tile_k;
   const double element = size_of(p.a.type);
-  KBlock block;
-  block.at_least(2 * left * right * depth / (element == 1 ? costs.flops_8_bit : costs.flops_16_bit), "tensor");
+  KBlock multiply{2 * left * right * depth / (element == 1 ? costs.flops_8_bit : costs.flops_16_bit), "tensor"};
   // Every 64 rows read the right tile again.
-  block.at_least((left / 64) * (64 + right) * depth * element / costs.shared_bytes, "shared-memory");
+  const double shared = (left / 64) * (64 + right) * depth * element / costs.shared_bytes;
+  if (shared > multiply.cycles) multiply = {shared, "shared-memory"};
   if (p.scaling != Scaling::none) {
     const bool straddles = p.scaling == Scaling::a_rows_b_blocks && !s.swap && 128 % s.tile_right != 0;
-    block.cycles +=
+    multiply.cycles +=
         costs.promotion_exposed * (straddles ? costs.straddling : 1) * left * right / costs.promoted_per_cycle;
   }
-  // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
-  block.at_least((left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand");
-  block.at_least(costs.load_latency_cycles / std::max(s.stages, 1), "latency");
+  const KBlock parts[] = {
+      multiply,
+      // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
+      {(left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand"},
+      {costs.load_latency_cycles / std::max(s.stages, 1), "latency"}};
+  KBlock block;
+  double sum = 0;
+  for (const KBlock& part : parts) {
+    sum += part.cycles;
+    if (part.cycles > block.cycles) block = part;
+  }
+  block.cycles += costs.not_hidden * (sum - block.cycles);
   return block;
 }
 
