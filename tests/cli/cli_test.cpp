@@ -92,6 +92,10 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
       {"run blockwise-fp8 --out d.safetensors", "--tensors and --out are for gemm"},
       {"plan gemm --d-type e5m2", "D is e5m2; it may be"},
+      {"bench", "this program was built without CUDA and can only --list"},
+      {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
+      {"bench --list --kind int8", "there are no cases of kind 'int8'"},
+      {"bench --list --shape 64x64", "'64x64' is not a shape"},
       {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
       {"run blockwise-fp8 --fill zeros", "--data is normal, uniform or integer"},
@@ -116,6 +120,20 @@ TEST(Cli, MachineAndKernels) {
             static_cast<long>(warploom::gemm_configs().size()));
   EXPECT_EQ(program("--help").code, 0);
   EXPECT_EQ(program("run --help").code, 0);
+}
+
+TEST(Cli, BenchListsCasesAndTheirPlansWithoutAGpu) {
+  const Output help = program("bench --help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* part : {"--suite", "--all-plans", "serving", "Exit status"})
+    EXPECT_NE(help.text.find(part), std::string::npos) << part;
+  const Output list = program("bench --list --suite epilogue --suite blockwise --only 8192x8192x8192");
+  EXPECT_EQ(list.code, 0) << list.text;
+  EXPECT_EQ(std::count(list.text.begin(), list.text.end(), '\n'), 5) << list.text;
+  EXPECT_NE(list.text.find("bf16 8192x8192x8192 +C +bias silu"), std::string::npos) << list.text;
+  EXPECT_NE(list.text.find(" e4m3-blocks-"), std::string::npos) << list.text;
+  // A shape that does not run is answered in its line.
+  EXPECT_NE(program("bench --list --shape 5x8x3").text.find("pad them to 8"), std::string::npos);
 }
 
 TEST(Cli, GemmOnTheLoom) {
