@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -12,23 +10,16 @@
 
 #include "cli/safetensors.hpp"
 #include "support/json.hpp"
+#include "support/program.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace {
 
-struct Output {
-  int code = 0;
-  std::string text;  ///< standard output and error together
-};
+using warploom::test::Output;
 
 Output program(const std::string& arguments) {
-  Output output;
-  FILE* pipe = popen((std::string(WARPLOOM_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer{};
-  for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.text.append(buffer.data(), n);
-  output.code = WEXITSTATUS(pclose(pipe));
-  return output;
+  return warploom::test::run_program(std::string(WARPLOOM_PROGRAM) + " " + arguments);
 }
 
 TEST(Cli, RunPrintsTheDocumentedJson) {
