@@ -133,25 +133,31 @@ set_target_properties(warploom_gpu_c PROPERTIES
 # ---- bin/warploom-bench; cuBLASLt and NVML are opened at run time
 
 find_package(CLI11 CONFIG REQUIRED)
-add_executable(warploom_bench
-  src/bench/contenders.cpp src/bench/cublaslt.cpp src/bench/device.cpp src/bench/gpu_tests.cpp src/bench/main.cpp
-  src/bench/nvml.cpp src/bench/operands.cpp src/bench/protocols.cpp src/bench/device_kernels.cu
-  ${bench_report_sources})
+add_library(warploom_bench_gpu OBJECT
+  src/bench/contenders.cpp src/bench/cublaslt.cpp src/bench/device.cpp src/bench/gpu_tests.cpp src/bench/nvml.cpp
+  src/bench/on_gpu.cpp src/bench/operands.cpp src/bench/protocols.cpp src/bench/device_kernels.cu)
+set_target_properties(warploom_bench_gpu PROPERTIES CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
+target_include_directories(warploom_bench_gpu PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
+target_compile_options(warploom_bench_gpu PRIVATE ${gpu_options})
+set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS ${sm90})
+target_link_libraries(warploom_bench_gpu
+  PRIVATE warploom_options warploom_gpu CUDA::cudart_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
+
+add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp)
 set_target_properties(warploom_bench PROPERTIES
   OUTPUT_NAME warploom-bench
   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
-  LINKER_LANGUAGE CXX
-  CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
-target_include_directories(warploom_bench PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
-target_compile_options(warploom_bench PRIVATE ${gpu_options})
-set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS ${sm90})
+  LINKER_LANGUAGE CXX)
+target_include_directories(warploom_bench PRIVATE src)
 target_link_libraries(warploom_bench PRIVATE
-  warploom_options warploom_gpu CUDA::cudart_static CLI11::CLI11 fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  warploom_options warploom_bench_gpu warploom_bench_report warploom_gpu CUDA::cudart_static CLI11::CLI11
+  fmt::fmt-header-only)
 target_link_options(warploom_bench PRIVATE ${self_contained})
 
 # ---- the program reaches the GPU through a hook
 
 if(TARGET warploom_cli)
   target_sources(warploom_cli PRIVATE src/gpu/program_hook.cpp)
-  target_link_libraries(warploom_cli PRIVATE warploom_gpu CUDA::cudart_static)
+  target_link_libraries(warploom_cli PRIVATE warploom_bench_gpu warploom_gpu CUDA::cudart_static)
+  set_target_properties(warploom_cli PROPERTIES LINKER_LANGUAGE CXX)
 endif()

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace warploom::bench {
@@ -54,18 +55,9 @@ std::vector<Case> decode() {
 
 std::vector<Case> epilogue() {
   std::vector<Case> cases;
-  for (const Sizes& size : {Sizes{4096, 7168, 2048}, Sizes{8192, 8192, 8192}}) {
-    Case plain = make_case(Kind::bf16, size.m, size.n, size.k);
-    Case residual = plain;
-    residual.problem.beta = 1.0f;
-    residual.problem.c = {nullptr, DType::bf16, size.n, 0};
-    Case bias = plain;
-    bias.problem.bias = {nullptr, DType::bf16, BiasAlong::n};
-    Case all = residual;
-    all.problem.bias = bias.problem.bias;
-    all.problem.activation = Activation::silu;
-    cases.insert(cases.end(), {plain, residual, bias, all});
-  }
+  for (const char* shape : {"bf16 4096x7168x2048", "bf16 8192x8192x8192"})
+    for (const char* rest : {"", " +C", " +bias", " +C +bias silu"})
+      cases.push_back(*parse_case(std::string(shape) + rest));
   return cases;
 }
 
@@ -89,6 +81,12 @@ const char* to_string(Activation activation) {
     case Activation::silu: return "silu";
   }
   return "?";
+}
+
+std::optional<Activation> parse_activation(std::string_view text) {
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    if (text == to_string(activation)) return activation;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -161,6 +159,58 @@ Case make_case(Kind kind, int m, int n, int k) {
     p.a_scales.stride = (m + 3) / 4 * 4;
   }
   return made;
+}
+
+Result<Case> parse_case(std::string_view label) {
+  std::vector<std::string_view> words;
+  for (std::string_view rest = label; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    words.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (words.size() < 2)
+    return Error{fmt::format("'{}' is not a case; one is written as bf16 4096x7168x2048 +C +bias silu", label)};
+  const auto kind = parse_kind(words[0]);
+  if (!kind) return Error{kind.error()};
+  const auto sizes = parse_sizes(words[1]);
+  if (!sizes) return Error{sizes.error()};
+  Case made = make_case(*kind, sizes->m, sizes->n, sizes->k);
+  GemmProblem& p = made.problem;
+  for (size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "+C") {
+      p.beta = 1.0f;
+      p.c = {nullptr, p.d.type, p.d.stride, p.d.batch_stride};
+    } else if (words[i] == "+bias" || words[i] == "+bias(m)") {
+      p.bias = {nullptr, p.d.type, words[i] == "+bias" ? BiasAlong::n : BiasAlong::m};
+    } else if (const auto activation = parse_activation(words[i])) {
+      p.activation = *activation;
+    } else {
+      return Error{
+          fmt::format("'{}' is no epilogue; there are +C, +bias, +bias(m), relu, gelu, gelu_tanh and silu", words[i])};
+    }
+  }
+  return made;
+}
+
+GemmProblem somewhere(GemmProblem problem) {
+  const auto at = [](uintptr_t megabytes) { return reinterpret_cast<void*>(megabytes << 20); };
+  problem.a.data = at(0x10000);
+  problem.b.data = at(0x20000);
+  problem.c.data = at(0x30000);
+  problem.d.data = at(0x40000);
+  problem.bias.data = at(0x50000);
+  problem.a_scales.data = static_cast<const float*>(at(0x60000));
+  problem.b_scales.data = static_cast<const float*>(at(0x70000));
+  return problem;
+}
+
+std::string raster_text(const Raster& raster) {
+  return fmt::format("{}{}", raster.along == Raster::Along::m ? 'm' : 'n', raster.group);
+}
+
+std::string describe(const GemmPlan& plan) {
+  return fmt::format("{}{} {}", plan.config->key, plan.splits > 1 ? fmt::format(" /{}", plan.splits) : "",
+                     raster_text(plan.raster));
 }
 
 const std::vector<Suite>& suites() {

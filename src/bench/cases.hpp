@@ -32,6 +32,15 @@ struct Case {
 
 /// Unpadded row-major operands, bf16 output (f16 for f16).
 Case make_case(Kind kind, int m, int n, int k);
+/// The case that has this label, with a residual and a bias of the output's type.
+Result<Case> parse_case(std::string_view label);
+/// The problem with pointers that a plan accepts and nobody follows.
+GemmProblem somewhere(GemmProblem problem);
+
+/// A plan in a few words: its key, splits and raster.
+std::string describe(const GemmPlan& plan);
+/// "m8": panels of 8 along m; "m0": none.
+std::string raster_text(const Raster& raster);
 
 struct Suite {
   const char* name;

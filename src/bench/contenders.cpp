@@ -103,8 +103,8 @@ Candidate with_pass(Candidate base, const Sets& sets, std::string name) {
   return base;
 }
 
-/// Every legal plan, timed in a few cold launches and listed; the fastest is returned.
-Result<Candidate> tuned(const Sets& sets, const Case& what, const Setup& setup) {
+/// Every legal plan, timed in a few cold launches and listed, the fastest first; that one is returned.
+Result<Candidate> tuned(const Sets& sets, const Case& what, const Setup& setup, std::vector<TimedPlan>& timed) {
   std::vector<GemmPlan> plans = gemm_plans(sets.front()->problem(), gpu::chip_limits());
   std::vector<Candidate> candidates;
   std::vector<Contender> contenders;
@@ -124,9 +124,12 @@ Result<Candidate> tuned(const Sets& sets, const Case& what, const Setup& setup) 
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return timings[a].microseconds < timings[b].microseconds; });
   fmt::print("{}\n", what.label());
-  for (const size_t i : order)
+  for (const size_t i : order) {
     fmt::print("  {:9.2f} us  {:7.1f} TFLOP/s  predicted {:9.2f} us  {}\n", timings[i].microseconds,
                what.flops() / timings[i].microseconds * 1e-6, kept[i].predicted_us, candidates[i].contender.detail);
+    timed.push_back({kept[i].config->key, kept[i].splits, raster_text(kept[i].raster), kept[i].predicted_us,
+                     timings[i].microseconds});
+  }
   return candidates[order.front()];
 }
 
@@ -136,15 +139,8 @@ bool plain(const GemmProblem& p) {
 
 }  // namespace
 
-std::string describe(const GemmPlan& plan) {
-  std::string text = plan.config->key;
-  if (plan.splits > 1) text += fmt::format(" /{}", plan.splits);
-  text += fmt::format(" {}{}", plan.raster.along == Raster::Along::m ? 'm' : 'n', plan.raster.group);
-  return text;
-}
-
 Row measure(const Case& what, const Setup& setup) {
-  Row row{what, {}};
+  Row row{what, {}, {}};
   Sets sets;
   sets.push_back(std::make_unique<Operands>(what.problem, Fill::normal, 1, setup.stream));
   if (setup.protocol != Protocol::cold) {
@@ -179,7 +175,7 @@ Row measure(const Case& what, const Setup& setup) {
     return ours(sets, *plan, of, "warploom", setup);
   };
   take("warploom", mine(problem));
-  if (setup.all_plans) take("warploom best", tuned(sets, what, setup));
+  if (setup.all_plans) take("warploom best", tuned(sets, what, setup, row.plans));
   GemmProblem bare = problem;
   bare.beta = 0;
   bare.bias.along = BiasAlong::none;

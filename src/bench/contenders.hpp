@@ -27,7 +27,4 @@ struct Setup {
 /// Measures a case, and checks the result of everyone who took part.
 Row measure(const Case& what, const Setup& setup);
 
-/// A plan in a few words: its key, splits and raster.
-std::string describe(const GemmPlan& plan);
-
 }  // namespace warploom::bench

@@ -79,7 +79,8 @@ struct CublasLt::Matmul {
 Result<CublasLt> CublasLt::open(const std::string& library) {
   void* handle = nullptr;
   std::vector<std::string> names = {library};
-  if (library.empty()) names = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  if (library.empty())  // the loader's, then the toolkit's, which the loader need not know
+    names = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"};
   for (const std::string& name : names)
     if (handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) break;
   if (handle == nullptr) {

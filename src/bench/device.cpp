@@ -7,7 +7,7 @@ namespace warploom::bench {
 
 void give_up(const std::string& sentence) {
   std::fflush(stdout);
-  std::fprintf(stderr, "warploom-bench: %s\n", sentence.c_str());
+  std::fprintf(stderr, "warploom: %s\n", sentence.c_str());
   std::_Exit(2);
 }
 

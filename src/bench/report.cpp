@@ -177,6 +177,7 @@ std::string to_table(const Report& report, const References* references) {
 std::string to_json(const Report& report) {
   nlohmann::ordered_json json;
   json["device"] = report.device;
+  json["sms"] = report.sms;
   json["driver"] = report.driver;
   json["cublaslt"] = report.cublaslt;
   json["protocol"] = report.protocol;
@@ -212,6 +213,12 @@ std::string to_json(const Report& report) {
       }
       one["entries"].push_back(e);
     }
+    for (const TimedPlan& plan : row.plans)
+      one["plans"].push_back({{"key", plan.key},
+                              {"splits", plan.splits},
+                              {"raster", plan.raster},
+                              {"predicted_us", plan.predicted_us},
+                              {"us", plan.us}});
     json["rows"].push_back(one);
   }
   return json.dump(2) + "\n";

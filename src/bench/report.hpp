@@ -20,9 +20,18 @@ struct Entry {
   std::string wrong = {};  ///< "" or the element that is not right
 };
 
+/// One legal plan of a case, timed in a few launches (--all-plans).
+struct TimedPlan {
+  std::string key;
+  int splits = 1;
+  std::string raster;  ///< raster_text()
+  double predicted_us = 0, us = 0;
+};
+
 struct Row {
   Case problem;
-  std::vector<Entry> entries;  ///< ours first
+  std::vector<Entry> entries;         ///< ours first
+  std::vector<TimedPlan> plans = {};  ///< the fastest first; empty unless asked for
 
   const Entry* find(std::string_view name) const;
   double tflops(const Entry& entry) const;
@@ -33,6 +42,7 @@ struct Row {
 
 struct Report {
   std::string device, driver, cublaslt, protocol;
+  int sms = 0;
   int repeat = 0;
   double bytes_per_second = 0, bf16_flops = 0;
   std::vector<Row> rows;

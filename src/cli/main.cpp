@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/program.hpp"
 #include "cli/commands.hpp"
 
 namespace {
@@ -80,6 +81,10 @@ int main(int argc, char** argv) {
       app.add_subcommand("plan", "Says which Hopper configuration a GEMM would get, and what the others would cost");
   problem_options(*plan_command, plan);
 
+  warploom::bench::Arguments bench;
+  CLI::App* bench_command = app.add_subcommand("bench", warploom::bench::description);
+  warploom::bench::add_options(*bench_command, bench);
+
   bool machine_json = false;
   CLI::App* machine_command = app.add_subcommand("machine", "Says what the loom is");
   machine_command->add_flag("--json", machine_json, "JSON on standard output");
@@ -93,6 +98,7 @@ int main(int argc, char** argv) {
   if (*run_command) return warploom::cli::run(run);
   if (*mutate_command) return warploom::cli::mutate(mutate);
   if (*plan_command) return warploom::cli::plan(plan);
+  if (*bench_command) return warploom::bench::run(bench);
   if (*machine_command) return warploom::cli::machine(machine_json);
   if (*kernels_command) return warploom::cli::kernels(kernels_json);
   if (*demo_command) return warploom::cli::demo(color);

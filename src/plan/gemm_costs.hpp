@@ -1,6 +1,8 @@
 // What a GEMM is expected to cost on a Hopper: a few constants of the chip, and arithmetic with them. The planner
-// compares predictions with each other; a measured sweep fits the constants.
+// compares predictions with each other; a measured sweep fits the constants (tools/tune, docs/performance.md).
 #pragma once
+
+#include <vector>
 
 #include "warploom/kernels/gemm_problem.hpp"
 
@@ -41,8 +43,14 @@ struct GemmPrediction {
   const char* bound = "";  ///< "tensor", "operand", "latency", "DRAM", ...
 };
 
+/// Clusters of this shape that run at one time.
+inline int clusters_at_once(const GemmShape& shape, const ChipLimits& chip) { return chip.sms / shape.cluster_size(); }
+
 /// For `clusters` clusters at a time.
 GemmPrediction predict_gemm(const GemmProblem& problem, const GemmShape& shape, int splits, int clusters,
                             const GemmCosts& costs = {});
+
+/// Every plan that is legal, cheapest first, if these were the costs.
+std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip, const GemmCosts& costs);
 
 }  // namespace warploom

@@ -33,13 +33,14 @@ std::string time_text(double us) {
   return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us * 1e-3);
 }
 
-GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, const ChipLimits& chip) {
+GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, const ChipLimits& chip,
+                 const GemmCosts& costs) {
   const GemmShape& s = config.shape;
   const int size = s.cluster_size();
-  const int at_once = chip.sms / size;
+  const int at_once = clusters_at_once(s, chip);
   const int64_t items = gemm_tiles(p, s).clusters * splits * p.batch;
   const int clusters = static_cast<int>(std::min<int64_t>(items, at_once));
-  const GemmPrediction prediction = predict_gemm(p, s, splits, at_once);
+  const GemmPrediction prediction = predict_gemm(p, s, splits, at_once, costs);
   GemmPlan plan;
   plan.config = &config;
   plan.splits = splits;
@@ -56,18 +57,19 @@ GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, con
 }
 
 /// The cheapest number of splits. Only those are tried that shorten the longest share of K.
-GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimits& chip) {
+GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimits& chip, const GemmCosts& costs) {
   const GemmShape& s = config.shape;
-  GemmPlan best = plan_of(p, config, 1, chip);
+  GemmPlan best = plan_of(p, config, 1, chip, costs);
   const int64_t k_blocks = (int64_t{p.k} + s.tile_k - 1) / s.tile_k;
   const int64_t tiles = gemm_tiles(p, s).clusters * p.batch;
-  if (s.partial_floats == 0 || tiles == 0 || tiles >= chip.sms / s.cluster_size()) return best;
+  if (s.partial_floats == 0 || tiles == 0 || tiles >= clusters_at_once(s, chip)) return best;
   int64_t share = k_blocks;
   for (int splits = 2; splits <= std::min<int64_t>(most_splits, k_blocks); ++splits) {
     const int64_t next = (k_blocks + splits - 1) / splits;
     if (next == share) continue;
     share = next;
-    if (GemmPlan plan = plan_of(p, config, splits, chip); plan.predicted_us < best.predicted_us) best = std::move(plan);
+    if (GemmPlan plan = plan_of(p, config, splits, chip, costs); plan.predicted_us < best.predicted_us)
+      best = std::move(plan);
   }
   return best;
 }
@@ -81,11 +83,15 @@ std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
 }  // namespace
 
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip) {
+  return gemm_plans(problem, chip, GemmCosts{});
+}
+
+std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip, const GemmCosts& costs) {
   std::vector<GemmPlan> plans;
   if (!why_not(problem).empty()) return plans;
   for (const GemmConfig& config : gemm_configs())
     if (too_few_sms(config, chip).empty() && why_not(problem, config).empty())
-      plans.push_back(cheapest(problem, config, chip));
+      plans.push_back(cheapest(problem, config, chip, costs));
   std::sort(plans.begin(), plans.end(), [](const GemmPlan& x, const GemmPlan& y) {
     return x.predicted_us != y.predicted_us ? x.predicted_us < y.predicted_us : x.config < y.config;
   });
@@ -109,7 +115,7 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
   if (splits > 1 && config.shape.partial_floats == 0)
     return Error{
         fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
-  return splits == 0 ? cheapest(problem, config, chip) : plan_of(problem, config, splits, chip);
+  return splits == 0 ? cheapest(problem, config, chip, {}) : plan_of(problem, config, splits, chip, {});
 }
 
 }  // namespace warploom

@@ -54,6 +54,25 @@ TEST(Cases, ReadsShapes) {
     EXPECT_FALSE(parse_sizes(bad)) << bad;
 }
 
+TEST(Cases, ALabelIsReadBack) {
+  for (const Suite& one : suites())
+    for (const Case& c : one.cases()) {
+      const auto read = parse_case(c.label());
+      ASSERT_TRUE(read) << read.error();
+      EXPECT_EQ(read->label(), c.label());
+      EXPECT_EQ(read->bytes(), c.bytes());
+    }
+  const auto all = parse_case("f16 16x32x64 +C +bias(m) gelu_tanh");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->problem.c.type, DType::f16);
+  EXPECT_EQ(all->problem.c.stride, 32);
+  EXPECT_EQ(all->problem.bias.along, BiasAlong::m);
+  EXPECT_EQ(all->problem.activation, Activation::gelu_tanh);
+  EXPECT_EQ(why_not(somewhere(all->problem)), "");
+  for (const char* bad : {"", "bf16", "bf16 ", "int8 16x16x16", "bf16 16x16", "bf16 16x16x16 +D", "bf16  16x16x16"})
+    EXPECT_FALSE(parse_case(bad)) << bad;
+}
+
 TEST(Cases, ReadsKinds) {
   for (const Kind kind : {Kind::bf16, Kind::f16, Kind::fp8, Kind::blockwise}) {
     const auto parsed = parse_kind(to_string(kind));

@@ -100,6 +100,22 @@ TEST(Report, JsonHoldsTheFigures) {
   EXPECT_NEAR(json["rows"][0]["entries"][0]["tflops"].get<double>(), 500, 1e-9);
 }
 
+TEST(Report, JsonHoldsEveryTimedPlan) {
+  Report report = two_rows();
+  report.sms = 132;
+  report.rows[1].plans = {{"bf16-kk-64x64-one-1x1", 4, "n8", 51.5, 50.25}, {"bf16-kk-64x192-one-1x1", 1, "m0", 60, 61}};
+  const auto json = test::parse_json(to_json(report));
+  EXPECT_EQ(json["sms"], 132);
+  EXPECT_FALSE(json["rows"][0].contains("plans"));
+  ASSERT_EQ(json["rows"][1]["plans"].size(), 2u);
+  const auto& first = json["rows"][1]["plans"][0];
+  EXPECT_EQ(first["key"], "bf16-kk-64x64-one-1x1");
+  EXPECT_EQ(first["splits"], 4);
+  EXPECT_EQ(first["raster"], "n8");
+  EXPECT_EQ(first["predicted_us"], 51.5);
+  EXPECT_EQ(first["us"], 50.25);
+}
+
 TEST(References, AreScaledByTheLibraryBesideWhichTheyWereTaken) {
   const std::string file = testing::TempDir() + "references.json";
   std::ofstream(file)

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -12,23 +10,16 @@
 
 #include "cli/safetensors.hpp"
 #include "support/json.hpp"
+#include "support/program.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace {
 
-struct Output {
-  int code = 0;
-  std::string text;  ///< standard output and error together
-};
+using warploom::test::Output;
 
 Output program(const std::string& arguments) {
-  Output output;
-  FILE* pipe = popen((std::string(WARPLOOM_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer{};
-  for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.text.append(buffer.data(), n);
-  output.code = WEXITSTATUS(pclose(pipe));
-  return output;
+  return warploom::test::run_program(std::string(WARPLOOM_PROGRAM) + " " + arguments);
 }
 
 TEST(Cli, RunPrintsTheDocumentedJson) {
@@ -92,6 +83,10 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
       {"run blockwise-fp8 --out d.safetensors", "--tensors and --out are for gemm"},
       {"plan gemm --d-type e5m2", "D is e5m2; it may be"},
+      {"bench", "this program was built without CUDA and can only --list"},
+      {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
+      {"bench --list --kind int8", "there are no cases of kind 'int8'"},
+      {"bench --list --shape 64x64", "'64x64' is not a shape"},
       {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
       {"run blockwise-fp8 --fill zeros", "--data is normal, uniform or integer"},
@@ -116,6 +111,20 @@ TEST(Cli, MachineAndKernels) {
             static_cast<long>(warploom::gemm_configs().size()));
   EXPECT_EQ(program("--help").code, 0);
   EXPECT_EQ(program("run --help").code, 0);
+}
+
+TEST(Cli, BenchListsCasesAndTheirPlansWithoutAGpu) {
+  const Output help = program("bench --help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* part : {"--suite", "--all-plans", "serving", "Exit status"})
+    EXPECT_NE(help.text.find(part), std::string::npos) << part;
+  const Output list = program("bench --list --suite epilogue --suite blockwise --only 8192x8192x8192");
+  EXPECT_EQ(list.code, 0) << list.text;
+  EXPECT_EQ(std::count(list.text.begin(), list.text.end(), '\n'), 5) << list.text;
+  EXPECT_NE(list.text.find("bf16 8192x8192x8192 +C +bias silu"), std::string::npos) << list.text;
+  EXPECT_NE(list.text.find(" e4m3-blocks-"), std::string::npos) << list.text;
+  // A shape that does not run is answered in its line.
+  EXPECT_NE(program("bench --list --shape 5x8x3").text.find("pad them to 8"), std::string::npos);
 }
 
 TEST(Cli, GemmOnTheLoom) {
