@@ -251,4 +251,11 @@ Result<Sizes> parse_sizes(std::string_view text) {
   return sizes;
 }
 
+Result<GemmPlan> plan_for(const std::string& key, int splits, const GemmProblem& problem, const ChipLimits& chip) {
+  if (key.empty()) return plan_gemm(problem, chip);
+  const auto config = find_gemm_config(key);
+  if (!config) return Error{config.error()};
+  return plan_gemm(problem, **config, splits, chip);
+}
+
 }  // namespace warploom::bench

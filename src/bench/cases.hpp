@@ -57,4 +57,7 @@ struct Sizes {
 /// "4096x7168x2048"
 Result<Sizes> parse_sizes(std::string_view text);
 
+/// The plan with this configuration and number of splits; the planner's where no key is given.
+Result<GemmPlan> plan_for(const std::string& key, int splits, const GemmProblem& problem, const ChipLimits& chip);
+
 }  // namespace warploom::bench

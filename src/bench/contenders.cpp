@@ -164,10 +164,7 @@ Row measure(const Case& what, const Setup& setup) {
     }
   };
   const auto planned = [&](const GemmProblem& of) -> Result<GemmPlan> {
-    if (setup.config.empty()) return plan_gemm(of, gpu::chip_limits());
-    const auto config = find_gemm_config(setup.config);
-    if (!config) return Error{config.error()};
-    return plan_gemm(of, **config, setup.splits, gpu::chip_limits());
+    return plan_for(setup.config, setup.splits, of, gpu::chip_limits());
   };
   const auto mine = [&](const GemmProblem& of) -> Result<Candidate> {
     const auto plan = planned(of);

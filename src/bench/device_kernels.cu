@@ -279,9 +279,13 @@ unsigned blocks_for(int64_t items, int64_t per_block) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 4096 ? 4096 : blocks);
 }
 
-/// Gives up after a second or so: a gate that nobody opens is an error, not a hang.
-__global__ void gate_kernel(const volatile unsigned* said, unsigned wanted) {
-  for (int i = 0; i < 1000000 && static_cast<int>(*said - wanted) < 0; ++i) __nanosleep(1000);
+/// Gives up after a second or so, and says so: a gate that nobody opens is an error, not a hang.
+__global__ void gate_kernel(volatile unsigned* said, unsigned wanted) {
+  for (int i = 0; i < 1000000; ++i) {
+    if (static_cast<int>(said[0] - wanted) >= 0) return;
+    __nanosleep(1000);
+  }
+  said[1] = 1;
 }
 
 }  // namespace
@@ -321,15 +325,16 @@ void count_changed_padding(const void* data, int64_t rows, int64_t bytes, int64_
 
 Gate::Gate() {
   void* memory = nullptr;
-  check(cudaHostAlloc(&memory, sizeof(unsigned), cudaHostAllocDefault), "cudaHostAlloc");
+  check(cudaHostAlloc(&memory, 2 * sizeof(unsigned), cudaHostAllocDefault), "cudaHostAlloc");
   said_ = static_cast<volatile unsigned*>(memory);
-  *said_ = 0;
+  said_[0] = said_[1] = 0;
 }
 Gate::~Gate() { cudaFreeHost(const_cast<unsigned*>(said_)); }
 void Gate::close(cudaStream_t stream) {
   gate_kernel<<<1, 1, 0, stream>>>(said_, ++closed_);
   check(cudaGetLastError(), "a launch");
 }
-void Gate::open() { *said_ = *said_ + 1; }
+void Gate::open() { said_[0] = said_[0] + 1; }
+bool Gate::held() const { return said_[1] == 0; }
 
 }  // namespace warploom::bench

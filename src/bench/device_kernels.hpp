@@ -89,9 +89,10 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
   void close(cudaStream_t stream);
   void open();
+  bool held() const;  ///< after the stream: it opened because it was told to
 
  private:
-  volatile unsigned* said_ = nullptr;  ///< in host memory, how often open() was called
+  volatile unsigned* said_ = nullptr;  ///< in host memory: how often open() was called, whether the GPU gave up
   unsigned closed_ = 0;
 };
 

@@ -8,6 +8,10 @@ int main(int argc, char** argv) {
   CLI::App app{warploom::bench::description, "warploom-bench"};
   warploom::bench::Arguments arguments;
   warploom::bench::add_options(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // 0: --help
+  }
   return warploom::bench::run(arguments);
 }

@@ -63,6 +63,7 @@ int measure_all(const Arguments& arguments, const std::vector<Case>& cases) {
   report.cublaslt = lt_text;
   report.protocol = to_string(setup.protocol);
   report.repeat = arguments.repeat;
+  report.pause_ms = arguments.protocol == "cold" ? arguments.pause : 0;
   report.bytes_per_second = chip.bytes_per_second;
   report.bf16_flops = chip.bf16_flops;
 

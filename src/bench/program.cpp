@@ -66,7 +66,7 @@ void add_options(CLI::App& app, Arguments& a) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--pause", a.pause, "cold: milliseconds of idling before each launch; with 0 the chip is hot and slow")
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(CLI::Range(0.0, 200.0))
       ->capture_default_str();
   app.add_option("--hold", a.hold, "sustained: seconds per contender")->capture_default_str();
   app.add_option("--seconds", a.seconds, "Begin no case after so many seconds");
@@ -87,15 +87,18 @@ void set_on_gpu(OnGpu on_gpu) { slot() = on_gpu; }
 int run(const Arguments& arguments) {
   const auto cases = cases_of(arguments);
   if (!cases) return bad(cases.error());
+  if (cases->empty()) return bad(fmt::format("no case has '{}' in its label", arguments.only));
   if (arguments.list) {
     for (const Case& c : *cases) {
-      const auto plan = plan_gemm(somewhere(c.problem));
+      const auto plan = plan_for(arguments.config, arguments.splits, somewhere(c.problem), {});
       fmt::print("{:<40} {}\n", c.label(), plan ? describe(*plan) : plan.error());
     }
     return 0;
   }
   if (slot() == nullptr)
-    return bad("this program was built without CUDA and can only --list; ./dev bench builds one that measures");
+    return bad(
+        "this program was built without CUDA and can only --list; with the CUDA toolkit installed ./dev bench builds "
+        "one that measures");
   return slot()(arguments, *cases);
 }
 

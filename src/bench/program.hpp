@@ -3,7 +3,7 @@
 //
 //   bench::Arguments arguments;
 //   bench::add_options(app, arguments);              // to a program or to a subcommand
-//   CLI11_PARSE(app, argc, argv);
+//   app.parse(argc, argv);
 //   return bench::run(arguments);                    // 0 right, 1 a wrong result, 2 bad input or no GPU
 #pragma once
 

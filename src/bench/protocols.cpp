@@ -56,6 +56,7 @@ std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const Pr
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.pause_ms));
       gate.open();
       check(cudaStreamSynchronize(stream), "a launch");
+      if (!gate.held()) give_up("the GPU waited too long for the host; the machine is too busy to measure");
     }
     if (round < 0) continue;
     for (size_t who = 0; who < count; ++who) times[who].push_back(events[who].after.since(events[who].before));

@@ -182,6 +182,7 @@ std::string to_json(const Report& report) {
   json["cublaslt"] = report.cublaslt;
   json["protocol"] = report.protocol;
   json["repeat"] = report.repeat;
+  json["pause_ms"] = report.pause_ms;
   json["peak"] = {{"bytes_per_second", report.bytes_per_second}, {"bf16_flops", report.bf16_flops}};
   json["rows"] = nlohmann::ordered_json::array();
   for (const Row& row : report.rows) {

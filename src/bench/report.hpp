@@ -44,6 +44,7 @@ struct Report {
   std::string device, driver, cublaslt, protocol;
   int sms = 0;
   int repeat = 0;
+  double pause_ms = 0;  ///< protocol cold
   double bytes_per_second = 0, bf16_flops = 0;
   std::vector<Row> rows;
 

@@ -93,7 +93,11 @@ int main(int argc, char** argv) {
   kernels_command->add_flag("--json", kernels_json, "JSON on standard output");
   CLI::App* demo_command = app.add_subcommand("demo", "Three acts: a run, a report, what to try next");
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // 0: --help
+  }
   const bool color = isatty(STDOUT_FILENO) != 0;
   if (*run_command) return warploom::cli::run(run);
   if (*mutate_command) return warploom::cli::mutate(mutate);

@@ -248,7 +248,17 @@ struct CancelRequest {
 };
 
 struct AsyncOp {
-  enum class Kind : uint8_t { tma_load, tma_store, mma, commit, cp_async, cp_async_arrive, store_async, try_cancel, wgmma };
+  enum class Kind : uint8_t {
+    tma_load,
+    tma_store,
+    mma,
+    commit,
+    cp_async,
+    cp_async_arrive,
+    store_async,
+    try_cancel,
+    wgmma
+  };
 
   Kind kind = Kind::mma;
   Thread* issuer = nullptr;

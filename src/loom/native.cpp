@@ -184,6 +184,11 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
   return self.collective_result;
 }
 
+uint32_t uniform(uint32_t value) noexcept {
+  uniform_operation(WARPLOOM_PC, "redux.sync.or", {.a = value}, [](const Collective&) {});
+  return value;
+}
+
 void bar_sync(uint32_t id, uint32_t threads) noexcept {
   const Pc pc = WARPLOOM_PC;
   uniform_operation(pc, "bar.sync", {.a = id, .b = threads},

@@ -40,6 +40,8 @@ void Cluster::store_async(Thread& thread, Pc pc, uint32_t destination, const uin
     op->barrier_offset = barrier_offset;
     op->bytes = bytes;
     std::memcpy(op->words, words, bytes);
+    // Nobody may rely on what is there between issue and landing.
+    if (launch_.options->schedule.policy != Policy::eager) std::memset(cta->window + offset, 0xff, bytes);
     issue(std::move(op));
   }
 }

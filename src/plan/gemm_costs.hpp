@@ -15,7 +15,7 @@ struct GemmCosts {
   double clock_ghz = 1.98;
   double dram_bytes_per_us = 3.51e6;
   double launch_us = 5.9;      ///< between two events, with nothing in between
-  double fill_cycles = 1134;   ///< barriers, tensor maps, the first operands, the last stores
+  double fill_cycles = 1130;   ///< barriers, tensor maps, the first operands, the last stores
   double flops_16_bit = 3850;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
   double flops_8_bit = 7700;
   double shared_bytes = 128;          ///< per cycle and SM, what wgmma reads its operands with
@@ -24,7 +24,7 @@ struct GemmCosts {
   double promoted_per_cycle = 128;    ///< accumulators times scale added to fp32 sums, per cycle and SM
   double promotion_exposed = 0.107;   ///< the part that the other warpgroup's MMAs do not hide
   double straddling = 3.56;           ///< how much more it is where a tile's columns may have two scales
-  double epilogue_cycles = 1296;      ///< of a tile, before its bytes
+  double epilogue_cycles = 1300;      ///< of a tile, before its bytes
   double epilogue_bytes = 38.2;       ///< per cycle and math group, C and D by TMA
   double plain_bytes = 3;             ///< the same, element by element
   double unit_cycles = 1500;          ///< of 64 rows x unit_columns, where more than a product is stored

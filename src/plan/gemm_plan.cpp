@@ -112,6 +112,9 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
   if (splits < 0 || splits > most_splits)
     return Error{
         fmt::format("{} splits are not possible; 1 to {} are, or 0 for the planner's choice", splits, most_splits)};
+  if (splits > 1 && config.shape.cluster_k > 1)
+    return Error{fmt::format("{} shares K among the {} CTAs of a cluster; 1 is the only number of splits", config.key,
+                             config.shape.cluster_k)};
   if (splits > 1 && config.shape.partial_floats == 0)
     return Error{
         fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};

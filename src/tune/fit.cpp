@@ -53,12 +53,15 @@ Fit fit(std::span<const MeasuredCase> cases, const FitOptions& options) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
   double next_progress = 1;
-  for (double seconds = 0; (seconds = elapsed()) < options.seconds;) {
-    if (options.progress && seconds > next_progress) {
+  const auto progress_now = [&] {
+    return options.tries > 0 ? static_cast<double>(found.tried) / static_cast<double>(options.tries)
+                             : elapsed() / options.seconds;
+  };
+  for (double progress = 0; (progress = progress_now()) < 1;) {
+    if (const double seconds = elapsed(); options.progress && seconds > next_progress) {
       options.progress({seconds, found.tried, &best.judgement});
       next_progress = seconds + 1;
     }
-    const double progress = seconds / options.seconds;
     const double step = between(first_step, last_step, progress), heat = between(first_heat, last_heat, progress);
     GemmCosts costs = now.costs;
     // One constant mostly; two or three where only together they lead anywhere.

@@ -21,6 +21,7 @@ struct FitProgress {
 struct FitOptions {
   GemmCosts start = {};
   double seconds = 20;
+  int64_t tries = 0;  ///< if not 0, so many instead: the same result whatever the machine's speed
   uint64_t seed = 1;
   std::function<void(const FitProgress&)> progress = {};  ///< about once a second
 };

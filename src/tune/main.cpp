@@ -84,7 +84,7 @@ int check(const Arguments& arguments) {
   }
   fmt::print("{}\n", table.text());
   print_notes(*sweep, *costs);
-  fmt::print("{} cases: {}\n", sweep->cases.size(), summary(found));
+  fmt::print("{} case{}: {}\n", sweep->cases.size(), sweep->cases.size() == 1 ? "" : "s", summary(found));
   if (over > 0) fmt::print("{} case{} more than {} %\n", over, over == 1 ? " loses" : "s lose", arguments.case_limit);
   if (found.mean > mean_limit) fmt::print("on average more than {} % are lost\n", arguments.mean_limit);
   return over > 0 || found.mean > mean_limit ? 1 : 0;
@@ -92,9 +92,9 @@ int check(const Arguments& arguments) {
 
 /// "" or why the constants cannot stand in this file.
 std::string write_constants(const std::string& file, const GemmCosts& costs) {
-  std::ifstream in(file);
-  if (!in) return "cannot read " + file;
-  const auto source = replaced_in({std::istreambuf_iterator<char>(in), {}}, costs);
+  const auto text = read_text(file);
+  if (!text) return text.error();
+  const auto source = replaced_in(*text, costs);
   if (!source) return file + ": " + source.error();
   std::ofstream out(file);
   out << *source;
@@ -106,6 +106,11 @@ int fit(const Arguments& arguments) {
   if (!sweep) return bad(sweep.error());
   const auto costs = costs_of(arguments);
   if (!costs) return bad(costs.error());
+  if (!arguments.write.empty()) {  // better known before the search than after it
+    const auto text = read_text(arguments.write);
+    if (!text) return bad(text.error());
+    if (const auto source = replaced_in(*text, *costs); !source) return bad(arguments.write + ": " + source.error());
+  }
   FitOptions options{.start = *costs, .seconds = arguments.seconds, .seed = arguments.seed};
   options.progress = [](const FitProgress& progress) {
     fmt::print(stderr, "{:5.0f} s  {:8} tried  {}\n", progress.seconds, progress.tried, summary(*progress.best));
@@ -145,6 +150,10 @@ int main(int argc, char** argv) {
   fit_command->add_option("--seconds", a.seconds, "To search for")->check(CLI::Range(0.0, 1e6))->capture_default_str();
   fit_command->add_option("--seed", a.seed, "Of the search")->capture_default_str();
   fit_command->add_option("--write", a.write, "Put the constants into this file, which is or has the struct");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // 0: --help
+  }
   return *check_command ? check(a) : fit(a);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,8 +24,8 @@ Result<MeasuredCase> read_case(const Json& row, const ChipLimits& chip, std::map
   MeasuredCase made{label, bench::somewhere(read->problem), chip, {}};
   for (const Json& plan : row["plans"]) {
     const bool whole = plan.is_object() && plan.contains("key") && plan["key"].is_string() && plan.contains("splits") &&
-                       plan["splits"].is_number_integer() && plan.contains("us") && plan["us"].is_number() &&
-                       plan["us"].get<double>() > 0;
+                       plan["splits"].is_number_integer() && plan["splits"] >= 1 && plan["splits"] <= 1000 &&
+                       plan.contains("us") && plan["us"].is_number() && plan["us"].get<double>() > 0;
     if (!whole) return Error{fmt::format("a plan of {} lacks its key, splits or us", label)};
     const std::string key = plan["key"];
     const auto config = find_gemm_config(key);
@@ -33,7 +34,7 @@ Result<MeasuredCase> read_case(const Json& row, const ChipLimits& chip, std::map
       continue;
     }
     const int splits = plan["splits"];
-    if (const auto legal = plan_gemm(made.problem, **config, std::max(splits, 1), chip); !legal) {
+    if (const auto legal = plan_gemm(made.problem, **config, splits, chip); !legal) {
       ++left_out[fmt::format("{}: {}", key, legal.error())];
       continue;
     }
@@ -50,10 +51,17 @@ Result<MeasuredCase> read_case(const Json& row, const ChipLimits& chip, std::map
 
 }  // namespace
 
-Result<Sweep> read_sweep(const std::string& file) {
+Result<std::string> read_text(const std::string& file) {
+  std::error_code error;
   std::ifstream stream(file);
-  if (!stream) return Error{fmt::format("cannot read {}", file)};
-  const Json json = Json::parse(stream, nullptr, false);
+  if (!stream || !std::filesystem::is_regular_file(file, error)) return Error{fmt::format("cannot read {}", file)};
+  return std::string{std::istreambuf_iterator<char>(stream), {}};
+}
+
+Result<Sweep> read_sweep(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text) return Error{text.error()};
+  const Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array())
     return Error{fmt::format("{} is no JSON of warploom bench", file)};
   ChipLimits chip;

@@ -33,6 +33,8 @@ struct Sweep {
 
 /// Plans that this library does not have, or that are no longer legal, are left out with a note.
 Result<Sweep> read_sweep(const std::string& file);
+/// All of a file, or why not.
+Result<std::string> read_text(const std::string& file);
 
 /// "bf16-kk-64x64-one-1x1 /4"
 std::string describe(const MeasuredPlan& plan);

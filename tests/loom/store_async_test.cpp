@@ -88,6 +88,24 @@ TEST(StoreAsync, DestinationMustBeAligned) {
        {"STORE-RULE", {"multiple of 16"}});
 }
 
+TEST(StoreAsync, DestinationMustBeInTheCluster) {
+  rule(pair,
+       [](bool buggy) {
+         auto& s = shared<Storage>();
+         start(s);
+         const uint32_t lane = lane_index(), words[4] = {};
+         if (cluster_rank() == 1) {
+           const SharedAddress to = map_to_rank(shared_address(s.received[lane]), 0) + (buggy ? 1u << 20 : 0);
+           OFFENDING(store_async(to, words, map_to_rank(address(s.full[0]), 0)));
+         } else if (!buggy) {
+           if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
+           mbarrier_wait(address(s.full[0]), 1);
+         }
+         cluster_sync();
+       },
+       {"STORE-RULE", {"a CTA of the cluster"}});
+}
+
 TEST(StoreAsync, LandsInACtaThatHasExited) {
   const auto kernel = [](bool buggy) {
     auto& s = shared<Storage>();

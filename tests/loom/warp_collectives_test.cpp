@@ -119,6 +119,15 @@ TEST(WarpCollectives, NamedBarrierWithDifferentIdsInOneWarp) {
        {"DIVERGENCE", {"bar.sync with different arguments"}});
 }
 
+TEST(WarpCollectives, UniformValueThatLanesDoNotAgreeOn) {
+  rule({},
+       [](bool buggy) {
+         const uint32_t value = buggy && lane_index() == 9 ? 6u : 7u;
+         OFFENDING(uniform(value));
+       },
+       {"DIVERGENCE", {"redux.sync.or", "different arguments"}});
+}
+
 TEST(WarpCollectives, AllocationsWithDifferentSizesInOneWarp) {
   rule({},
        [](bool buggy) {

@@ -194,6 +194,14 @@ TEST(GemmLegal, SaysWhatIsWrongAndWhatWorks) {
       {"A is missing", [](GemmProblem& p) { p.a.data = nullptr; }},
       {"B must start at a multiple of 16 bytes",
        [](GemmProblem& p) { p.b.data = static_cast<const char*>(p.b.data) + 8; }},
+      {"b_scales must start at a multiple of 16 bytes",
+       [](GemmProblem& p) {
+         p.a.type = p.b.type = DType::e4m3;
+         p.a.stride = p.b.stride = 304;
+         p.scaling = Scaling::a_rows_b_blocks;
+         p.a_scales = {reinterpret_cast<const float*>(uintptr_t{1} << 44), 512};
+         p.b_scales = {reinterpret_cast<const float*>((uintptr_t{1} << 45) + 8), 0};
+       }},
       {"rows of A are 100 elements apart but 304 long; 304 works", [](GemmProblem& p) { p.a.stride = 100; }},
       {"a multiple of 8 (16 bytes) is needed, so pad them to 312", [](GemmProblem& p) { p.a.stride = 309; }},
       {"less than 2^40 bytes apart", [](GemmProblem& p) { p.d.stride = int64_t{1} << 40; }},

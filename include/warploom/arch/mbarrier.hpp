@@ -22,7 +22,8 @@ struct alignas(8) Mbarrier {
 constexpr uint32_t mbarrier_max_count = (1u << 20) - 1;
 
 /// How far an arrive or wait orders ordinary memory accesses. `cluster` costs memory barriers on the GPU; it is needed
-/// only where ordinary writes pass between CTAs. What TMA and the tensor core write needs no more than `cta`.
+/// only where threads' reads and writes, st.async among them, pass between CTAs. What TMA and the tensor core write
+/// needs no more than `cta`.
 enum class Scope { cta, cluster };
 
 WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept;

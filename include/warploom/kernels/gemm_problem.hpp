@@ -42,8 +42,8 @@ struct BiasRef {
 };
 /// fp32 scales: of rows, [ceil(k/128)][stride >= rows]; of 128 x 128 blocks, [ceil(n/128)][ceil(k/128)].
 struct ScalesRef {
-  const float* data = nullptr;
-  int64_t stride = 0;  ///< of rows only
+  const float* data = nullptr;  ///< at a multiple of 16 bytes
+  int64_t stride = 0;           ///< of rows only
 };
 
 /// D = act(alpha * A * B^T + beta * C + bias), fp32 throughout and rounded once. A [m, k], B [n, k], C and D [m, n].

@@ -49,14 +49,14 @@ struct HopperGemm {
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
-  /// A group that promotes 128 rows, or scales both ways, has no registers to spare: nothing is kept for later, and
-  /// there is one matrix whose tiles nobody shares.
+  /// A group that promotes 128 rows or more than 160 columns, or scales both ways, has no registers to spare: nothing
+  /// is kept for later, there is one matrix whose tiles nobody shares, and registers come from the loading warps.
   static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
                                 (group_rows == 64 && tile_right <= 160 && scaling == Scaling::a_rows_b_blocks);
   static constexpr bool crowded = !roomy;
-  /// Tiles worth sharing are small.
+  /// Tiles worth sharing are small; and beside the scaled sums of 128 x 128 there is no room for adding up parts.
   static constexpr bool splits = roomy && !ping_pong && cluster_k == 1 &&
-                                 tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 128 * 112);
+                                 tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 64 * 128);
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.

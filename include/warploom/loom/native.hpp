@@ -35,6 +35,8 @@ enum class Shuffle : uint8_t { index, exclusive_or, up, down };
 bool elect(uint32_t mask) noexcept;
 void syncwarp(uint32_t mask) noexcept;
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept;
+/// Reports lanes that do not agree on the value.
+uint32_t uniform(uint32_t value) noexcept;
 void bar_sync(uint32_t id, uint32_t threads) noexcept;
 void bar_arrive(uint32_t id, uint32_t threads) noexcept;
 void syncthreads() noexcept;

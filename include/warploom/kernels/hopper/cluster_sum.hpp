@@ -2,7 +2,8 @@
 // first one's shared memory, straight from registers; it adds them in the order of the shares and has the whole tile.
 //
 //   ClusterSum<Accumulator, 1, 2> meeting(storage.meeting, group);      // the same in every CTA
-//   if (auto whole = meeting.meet(sum)) write(*whole), meeting.done();  // every thread of the group; the first CTA
+//   decltype(meeting)::Whole whole;                                     // every thread of the group
+//   if (meeting.meet(sum, whole)) write(whole), meeting.done();         // the first CTA goes on
 #pragma once
 
 #include "warploom/arch/annotate.hpp"
@@ -62,7 +63,7 @@ class ClusterSum {
       WARPLOOM_UNROLL
       for (int j = 0; j < 4; ++j) whole.sums[block][i + j] = sum.value(block, i + j);
     });
-    arch::mbarrier_wait(full, ++tiles_);
+    arch::mbarrier_wait<arch::Scope::cluster>(full, ++tiles_);
     WARPLOOM_UNROLL
     for (int share = 0; share < shares - 1; ++share) {
       each([&](int block, int i) WARPLOOM_LAMBDA {
@@ -98,7 +99,7 @@ class ClusterSum {
   };
 
   WARPLOOM_FN void send(const Accumulator& sum, uint32_t share) noexcept {
-    arch::mbarrier_wait(arch::shared_address(&storage_->empty[group_]), tiles_);
+    arch::mbarrier_wait<arch::Scope::cluster>(arch::shared_address(&storage_->empty[group_]), tiles_);
     const arch::SharedAddress full = arch::map_to_rank(arch::shared_address(&storage_->full[group_]), 0);
     const uint32_t thread = arch::thread_index() % 128;
     each([&](int block, int i) WARPLOOM_LAMBDA {

@@ -2,7 +2,7 @@
 // result is scaled and added to a sum in ordinary fp32 registers. While one warpgroup adds, the other's product runs.
 //
 //   PromotedAccumulator<64, 128, true, false, false> sum;    // scales of left rows and of blocks
-//   sum.multiply<Math>(input, k_blocks, rows_before, {});    // every thread of a math warpgroup
+//   sum.multiply<Math>(input, k_blocks, rows_before, {place_of_first_scale});    // every thread of a math warpgroup
 //   use(sum.value(0, i));                                    // registers as in warp/wgmma.hpp
 #pragma once
 
