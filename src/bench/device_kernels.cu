@@ -327,7 +327,8 @@ Gate::Gate() {
   void* memory = nullptr;
   check(cudaHostAlloc(&memory, 2 * sizeof(unsigned), cudaHostAllocDefault), "cudaHostAlloc");
   said_ = static_cast<volatile unsigned*>(memory);
-  said_[0] = said_[1] = 0;
+  said_[0] = 0;
+  said_[1] = 0;
 }
 Gate::~Gate() { cudaFreeHost(const_cast<unsigned*>(said_)); }
 void Gate::close(cudaStream_t stream) {
