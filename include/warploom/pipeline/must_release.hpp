@@ -39,7 +39,7 @@ class MustRelease {
   MustRelease& operator=(MustRelease&&) = delete;
 
  protected:
-  WARPLOOM_FN MustRelease() noexcept {}
+  WARPLOOM_FN MustRelease() noexcept {}  // NOLINT(modernize-use-equals-default): nvcc drops the annotations of those
   WARPLOOM_FN MustRelease(MustRelease&& other) noexcept : held_(other.held_) { other.held_ = false; }
   WARPLOOM_FN ~MustRelease() noexcept {
     if (!held_) return;
