@@ -52,74 +52,34 @@ TEST(StoreAsync, ArrivesBeforeTheBarrierSaysSo) {
   }
 }
 
+/// CTA 1 sends so far beyond the place meant for it, naming a barrier of this CTA; CTA 0 waits, and both stay, unless
+/// something is wrong with that.
+WARPLOOM_FN void send(bool buggy, uint32_t beyond, uint32_t barrier_rank, bool stay = true) {
+  auto& s = shared<Storage>();
+  start(s);
+  const uint32_t lane = lane_index(), words[4] = {};
+  if (cluster_rank() == 1) {
+    const SharedAddress to = map_to_rank(shared_address(s.received[lane]), 0) + beyond;
+    OFFENDING(store_async(to, words, map_to_rank(address(s.full[0]), barrier_rank)));
+  } else if (!buggy) {
+    if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
+    mbarrier_wait(address(s.full[0]), 1);
+  }
+  if (stay) cluster_sync();
+}
+
 TEST(StoreAsync, BarrierMustBeOfTheSameCta) {
-  rule(pair,
-       [](bool buggy) {
-         auto& s = shared<Storage>();
-         start(s);
-         const uint32_t lane = lane_index(), words[4] = {};
-         if (cluster_rank() == 1) {
-           const SharedAddress to = map_to_rank(shared_address(s.received[lane]), 0);
-           OFFENDING(store_async(to, words, map_to_rank(address(s.full[0]), buggy ? 1 : 0)));
-         } else if (!buggy) {
-           if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
-           mbarrier_wait(address(s.full[0]), 1);
-         }
-         cluster_sync();
-       },
-       {"STORE-RULE", {"CTA 0", "both must be of one CTA"}});
+  rule(pair, [](bool buggy) { send(buggy, 0, buggy ? 1 : 0); }, {"STORE-RULE", {"CTA 0", "both must be of one CTA"}});
 }
-
 TEST(StoreAsync, DestinationMustBeAligned) {
-  rule(pair,
-       [](bool buggy) {
-         auto& s = shared<Storage>();
-         start(s);
-         const uint32_t lane = lane_index(), words[4] = {};
-         if (cluster_rank() == 1) {
-           const SharedAddress to = map_to_rank(shared_address(s.received[lane]), 0) + (buggy ? 4 : 0);
-           OFFENDING(store_async(to, words, map_to_rank(address(s.full[0]), 0)));
-         } else if (!buggy) {
-           if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
-           mbarrier_wait(address(s.full[0]), 1);
-         }
-         cluster_sync();
-       },
-       {"STORE-RULE", {"multiple of 16"}});
+  rule(pair, [](bool buggy) { send(buggy, buggy ? 4 : 0, 0); }, {"STORE-RULE", {"multiple of 16"}});
 }
-
 TEST(StoreAsync, DestinationMustBeInTheCluster) {
-  rule(pair,
-       [](bool buggy) {
-         auto& s = shared<Storage>();
-         start(s);
-         const uint32_t lane = lane_index(), words[4] = {};
-         if (cluster_rank() == 1) {
-           const SharedAddress to = map_to_rank(shared_address(s.received[lane]), 0) + (buggy ? 1u << 20 : 0);
-           OFFENDING(store_async(to, words, map_to_rank(address(s.full[0]), 0)));
-         } else if (!buggy) {
-           if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
-           mbarrier_wait(address(s.full[0]), 1);
-         }
-         cluster_sync();
-       },
-       {"STORE-RULE", {"a CTA of the cluster"}});
+  rule(pair, [](bool buggy) { send(buggy, buggy ? 1u << 20 : 0, 0); }, {"STORE-RULE", {"a CTA of the cluster"}});
 }
 
 TEST(StoreAsync, LandsInACtaThatHasExited) {
-  const auto kernel = [](bool buggy) {
-    auto& s = shared<Storage>();
-    start(s);
-    const uint32_t lane = lane_index(), words[4] = {};
-    if (cluster_rank() == 1) {
-      OFFENDING(
-          store_async(map_to_rank(shared_address(s.received[lane]), 0), words, map_to_rank(address(s.full[0]), 0)));
-    } else if (!buggy) {
-      if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), all_bytes);
-      mbarrier_wait(address(s.full[0]), 1);
-    }
-    if (!buggy) cluster_sync();
-  };
+  const auto kernel = [](bool buggy) { send(buggy, 0, 0, !buggy); };
   Launch here = pair;
   here.file = __FILE__;
   expect_finding(run(pair, kernel, true, with({Policy::lazy})), here,

@@ -51,11 +51,10 @@ struct HopperGemm {
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
   /// A group that promotes 128 rows or more than 160 columns, or scales both ways, has no registers to spare: nothing
   /// is kept for later, there is one matrix whose tiles nobody shares, and registers come from the loading warps.
-  static constexpr bool roomy = scaling == Scaling::none || schedule == HopperSchedule::one_group ||
-                                (group_rows == 64 && tile_right <= 160 && scaling == Scaling::a_rows_b_blocks);
-  static constexpr bool crowded = !roomy;
+  static constexpr bool crowded = scaling != Scaling::none && schedule != HopperSchedule::one_group &&
+                                  (group_rows > 64 || tile_right > 160 || scaling == Scaling::a_rows_b_rows);
   /// Tiles worth sharing are small; and beside the scaled sums of 128 x 128 there is no room for adding up parts.
-  static constexpr bool splits = roomy && !ping_pong && cluster_k == 1 &&
+  static constexpr bool splits = !crowded && !ping_pong && cluster_k == 1 &&
                                  tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 64 * 128);
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
@@ -179,7 +178,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void math(Tile tile) noexcept {  // a warpgroup
     const int left = left_of(tile) + rows_before, right = right_of(tile);
-    if constexpr (roomy) writer.prepare(left, right);
+    if constexpr (!crowded) writer.prepare(left, right);
     Accumulator sum;
     multiply(sum, tile);
     PartialSums parts;
@@ -189,7 +188,7 @@ struct HopperGemm {
         if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
-    if constexpr (!roomy) writer.prepare(left, right);
+    if constexpr (crowded) writer.prepare(left, right);
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // the first CTA has it all
@@ -253,7 +252,7 @@ struct HopperGemm {
   /// Of the CTAs that share K, the first writes the tile.
   static WARPLOOM_FN bool writes() noexcept { return cluster_k == 1 || arch::cluster_rank() == 0; }
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma && writes(); }
-  WARPLOOM_FN bool ordered() const noexcept { return roomy && residual(); }
+  WARPLOOM_FN bool ordered() const noexcept { return !crowded && residual(); }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }
   WARPLOOM_FN int right_of(const Tile& tile) const noexcept { return tile.n * tile_right; }
 
@@ -275,12 +274,12 @@ struct HopperGemm {
         meeting(storage.meeting, group_index),
         storage_(&storage) {}
 
-  WARPLOOM_FN const SplitTiles<Sharing, roomy, splits, cluster_k>& tiles() const noexcept { return schedule_; }
+  WARPLOOM_FN const SplitTiles<Sharing, !crowded, splits, cluster_k>& tiles() const noexcept { return schedule_; }
 
   const Params& params;
   uint32_t group;   ///< this warpgroup
   int rows_before;  ///< of a tile, that belong to the groups before this one
-  SplitTiles<Sharing, roomy, splits, cluster_k> schedule_;
+  SplitTiles<Sharing, !crowded, splits, cluster_k> schedule_;
   Input input;
   Order order;
   Turns<Roles::groups> turns;

@@ -30,16 +30,17 @@ class ClusterSum {
     float sums[blocks][values_per_block];
   };
   static constexpr int values = Whole::blocks * Whole::values_per_block;
+  static constexpr uint32_t group_threads = 128, group_warps = group_threads / 32;
 
   /// Received by the first CTA; where all of it is in, and, in the others, where it has been read.
   struct Storage {
-    alignas(16) Unit received[groups][shares - 1][values / 4][128];
+    alignas(16) Unit received[groups][shares - 1][values / 4][group_threads];
     arch::Mbarrier full[groups], empty[groups];
   };
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
     for (int i = 0; i < groups; ++i) {
       arch::mbarrier_init(arch::shared_address(&storage.full[i]), 1);
-      arch::mbarrier_init(arch::shared_address(&storage.empty[i]), 4);  // a lane of every warp that reads
+      arch::mbarrier_init(arch::shared_address(&storage.empty[i]), group_warps);  // a lane of every warp that reads
     }
     arch::name_barriers<Names, Sent>(storage.full, groups, arch::RingSide::full);
     arch::name_barriers<Names, Read>(storage.empty, groups, arch::RingSide::empty);
@@ -56,7 +57,7 @@ class ClusterSum {
       ++tiles_;
       return false;
     }
-    const uint32_t thread = arch::thread_index() % 128;
+    const uint32_t thread = arch::thread_index() % group_threads;
     const arch::SharedAddress full = arch::shared_address(&storage_->full[group_]);
     if (thread == 0) arch::mbarrier_arrive_expect_tx(full, sizeof(storage_->received[0]));
     each([&](int block, int i) WARPLOOM_LAMBDA {
@@ -101,7 +102,7 @@ class ClusterSum {
   WARPLOOM_FN void send(const Accumulator& sum, uint32_t share) noexcept {
     arch::mbarrier_wait<arch::Scope::cluster>(arch::shared_address(&storage_->empty[group_]), tiles_);
     const arch::SharedAddress full = arch::map_to_rank(arch::shared_address(&storage_->full[group_]), 0);
-    const uint32_t thread = arch::thread_index() % 128;
+    const uint32_t thread = arch::thread_index() % group_threads;
     each([&](int block, int i) WARPLOOM_LAMBDA {
       uint32_t words[4];
       WARPLOOM_UNROLL

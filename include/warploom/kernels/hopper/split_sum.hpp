@@ -78,8 +78,7 @@ class SplitSum {
   static WARPLOOM_CONST_FN int64_t offset(int block, int i) {
     return (int64_t{block} * Accumulator::values_per_block + i) * 128;
   }
-  /// Four registers at a time, stored with the two of a pair swapped: vector stores fix which register a sum lies in,
-  /// and next to its product's register bank, instead of in it, promotion reads no bank three times.
+  /// Four registers at a time, stored with the two of a pair swapped, as PromotedAccumulator wants them to lie.
   template <class F>
   static WARPLOOM_FN void each(F&& f) noexcept {
     WARPLOOM_UNROLL
