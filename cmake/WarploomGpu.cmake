@@ -65,7 +65,7 @@ foreach(line IN LISTS part_lines)
 endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/gpu/hopper_gemm_parts.inc" CONTENT "${part_list}")
 
-file(GLOB gpu_host_sources CONFIGURE_DEPENDS src/gpu/gemm*.cpp)
+file(GLOB gpu_host_sources CONFIGURE_DEPENDS src/gpu/gemm*.cpp src/gpu/trace_log.cpp)
 add_library(warploom_gpu STATIC ${gpu_sources} ${gpu_host_sources})
 add_library(warploom::gpu ALIAS warploom_gpu)
 target_include_directories(warploom_gpu

@@ -4,9 +4,6 @@
 //   trace [out.json]
 #define WARPLOOM_TRACE 1
 
-#include <fstream>
-#include <map>
-
 #include "../relay_run.hpp"
 #include "gpu_machine.cuh"
 #include "warploom/gpu/trace.hpp"
@@ -39,23 +36,32 @@ std::string traced_run(uint32_t records_per_warp, TraceLog& log) {
 /// What every CTA must have recorded: each wait once per warp, each trace point once per warp.
 std::string check(const TraceLog& log) {
   constexpr uint32_t squares = Kernel::Square::warps;
-  const std::map<std::string, size_t> expected{
-      {"wait input.empty", turns + Kernel::InputRing::num_stages},  // and the drain
-      {"wait input.full", turns * squares},
-      {"wait output.empty", turns * squares},
-      {"wait output.full", turns},
-      {"begin square a row", turns * squares},
-      {"end square a row", turns * squares},
-      {"instant half way", 1}};
-  std::map<std::string, size_t> found;
+  struct Count {
+    const char* what;
+    size_t expected, found;
+  };
+  Count counts[] = {{"wait input.empty", turns + Kernel::InputRing::num_stages, 0},  // and the drain
+                    {"wait input.full", turns * squares, 0},
+                    {"wait output.empty", turns * squares, 0},
+                    {"wait output.full", turns, 0},
+                    {"begin square a row", turns * squares, 0},
+                    {"end square a row", turns * squares, 0},
+                    {"instant half way", 1, 0}};
   for (const TraceEvent& event : log.events) {
     static constexpr const char* kinds[] = {"begin ", "end ", "instant ", "wait "};
-    ++found[kinds[static_cast<int>(event.kind)] + event.name.substr(0, event.name.find('['))];
+    const std::string what = kinds[static_cast<int>(event.kind)] + event.name.substr(0, event.name.find('['));
+    bool known = false;
+    for (Count& count : counts)
+      if (what == count.what) {
+        ++count.found;
+        known = true;
+      }
+    if (!known) return "a record of \"" + what + "\", which is not there";
   }
-  for (const auto& [what, count] : expected)
-    if (found[what] != ctas * count)
-      return std::to_string(found[what]) + " records of \"" + what + "\", expected " + std::to_string(ctas * count);
-  if (found.size() != expected.size()) return "records of something that is not there";
+  for (const Count& count : counts)
+    if (count.found != ctas * count.expected)
+      return std::to_string(count.found) + " records of \"" + count.what + "\", expected " +
+             std::to_string(ctas * count.expected);
   if (log.warps.size() != ctas * warps) return std::to_string(log.warps.size()) + " warps recorded something";
   for (const auto& warp : log.warps)
     if (warp.role != (warp.warp == 0 ? "fetch" : warp.warp == 3 ? "total" : "square"))
@@ -76,11 +82,14 @@ int main(int argc, char** argv) {
   if (trouble.empty() && log.lost != 0) trouble = std::to_string(log.lost) + " records were lost";
   if (trouble.empty()) {
     const std::string path = argc > 1 ? argv[1] : "trace.json";
-    std::ofstream file(path);
-    file << to_chrome_json(log);
-    if (!file.flush()) trouble = "cannot write " + path;
+    const std::string json = to_chrome_json(log);
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    bool written = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
+    written = file != nullptr && std::fclose(file) == 0 && written;
+    if (!written) trouble = "cannot write " + path;
     double end = 0;
-    for (const TraceEvent& event : log.events) end = std::max(end, event.begin_ns + event.length_ns);
+    for (const TraceEvent& event : log.events)
+      if (const double its_end = event.begin_ns + event.length_ns; its_end > end) end = its_end;
     std::printf("%s: %zu records of %zu warps over %.1f us\n", path.c_str(), log.events.size(), log.warps.size(),
                 end / 1000);
   }

@@ -5,7 +5,7 @@
 //   auto log = trace->collect();                                          // waits for the kernel
 //   if (log) std::ofstream("kernel.json") << to_chrome_json(*log);
 //
-// In a build without WARPLOOM_TRACE arming records nothing.
+// In a build without WARPLOOM_TRACE arming records nothing. Link warploom::gpu or warploom::warploom.
 #pragma once
 
 #include <cuda_runtime.h>
