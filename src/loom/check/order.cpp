@@ -1,0 +1,336 @@
+#include "loom/check/order.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warploom::loom::check {
+
+Order::Order(uint32_t warps) : warps_(warps), last_tick_(warps, 0), nothing_(std::make_shared<const Knowledge>()) {
+  for (Warp& warp : warps_)
+    for (Lane& lane : warp.lanes) lane.knows = nothing_;
+}
+
+// ---- threads
+
+Stamp Order::now(Agent agent) const { return {agent.warp, warps_[agent.warp].lanes[agent.lane].tick, agent.lane}; }
+
+bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
+  const Warp& warp = warps_[agent.warp];
+  const Lane& lane = warp.lanes[agent.lane];
+  if (plane == Plane::tensor) return lane.usable != nullptr && lane.usable->covers(plane, stamp);
+  if (stamp.slot == agent.warp) {
+    if (plane == Plane::async) {
+      if (stamp.tick <= warp.met_async) return true;
+      if (stamp.lane == agent.lane && stamp.tick <= async_cover(lane)) return true;
+    } else if (stamp.tick <= warp.met || stamp.lane == agent.lane) {
+      return true;
+    }
+  }
+  return lane.knows->covers(plane, stamp);
+}
+
+void Order::accessed_shared(Agent agent) { warps_[agent.warp].lanes[agent.lane].unfenced = true; }
+
+void Order::fence_proxy_async(Agent agent) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  lane.fenced = lane.tick++;
+  lane.unfenced = false;
+}
+
+void Order::tensor_fence_before(Agent agent) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  if (lane.usable == nullptr || lane.knows->covers(Plane::tensor, *lane.usable)) return;
+  auto more = std::make_shared<Knowledge>(*lane.knows);
+  more->join(Plane::tensor, *lane.usable, Plane::tensor);
+  lane.knows = std::move(more);
+}
+
+void Order::tensor_fence_after(Agent agent) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  if (lane.usable != nullptr && lane.usable->covers(Plane::tensor, *lane.knows)) return;
+  auto more = lane.usable == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.usable);
+  more->join(Plane::tensor, *lane.knows, Plane::tensor);
+  lane.usable = std::move(more);
+}
+
+void Order::synchronise(uint32_t index, uint32_t mask) {
+  Warp& warp = warps_[index];
+  if (std::popcount(mask) < 2) return;
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  uint32_t latest = 0, least_async = ~0u, most_async = 0;
+  bool same = true, same_usable = true;
+  for (uint32_t lane = first; lane < lane_count; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    const Lane& l = warp.lanes[lane];
+    latest = std::max(latest, l.tick);
+    same = same && l.knows == warp.lanes[first].knows;
+    same_usable = same_usable && l.usable == warp.lanes[first].usable;
+  }
+  const bool whole = mask == all_lanes;
+  for (uint32_t lane = first; lane < lane_count; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    // Who has made no access since its fence has none between that and the meeting.
+    const Lane& l = warp.lanes[lane];
+    const uint32_t cover = l.unfenced ? l.fenced : latest;
+    least_async = std::min(least_async, cover);
+    most_async = std::max(most_async, cover);
+  }
+  std::shared_ptr<Knowledge> joined;
+  if (!same || !whole || least_async != most_async) {
+    joined = std::make_shared<Knowledge>(*warp.lanes[first].knows);
+    for (uint32_t lane = first; lane < lane_count; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      const Lane& l = warp.lanes[lane];
+      if (l.knows != warp.lanes[first].knows) joined->join(*l.knows);
+      if (!whole) {
+        joined->raise(Plane::happened, index, static_cast<uint8_t>(lane), l.tick);
+        joined->raise(Plane::visible, index, static_cast<uint8_t>(lane), l.tick);
+      }
+      if (!whole || least_async != most_async)
+        joined->raise(Plane::async, index, static_cast<uint8_t>(lane), l.unfenced ? l.fenced : latest);
+    }
+  }
+  KnowledgeRef usable;
+  if (!same_usable) {
+    auto all = std::make_shared<Knowledge>();
+    for (uint32_t lane = first; lane < lane_count; ++lane)
+      if ((mask >> lane & 1) != 0 && warp.lanes[lane].usable != nullptr) all->join(*warp.lanes[lane].usable);
+    usable = std::move(all);
+  }
+  const KnowledgeRef shared = std::move(joined);
+  for (uint32_t lane = first; lane < lane_count; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    Lane& l = warp.lanes[lane];
+    if (shared != nullptr) l.knows = shared;
+    if (!same_usable) l.usable = usable;
+    if (!l.unfenced) l.fenced = latest;
+    l.tick = latest + 1;
+  }
+  if (whole) {
+    warp.met = latest;
+    warp.met_async = std::max(warp.met_async, least_async);
+  }
+}
+
+void Order::add_own(Knowledge& knowledge, Agent agent) const {
+  const Warp& warp = warps_[agent.warp];
+  const Lane& lane = warp.lanes[agent.lane];
+  for (const Plane plane : {Plane::happened, Plane::visible}) {
+    if (warp.met != 0) knowledge.raise(plane, agent.warp, warp.met);
+    knowledge.raise(plane, agent.warp, agent.lane, lane.tick);
+  }
+  if (warp.met_async != 0) knowledge.raise(Plane::async, agent.warp, warp.met_async);
+  if (async_cover(lane) != 0) knowledge.raise(Plane::async, agent.warp, agent.lane, async_cover(lane));
+}
+
+Knowledge::Own Order::own(Agent agent) const {
+  const Warp& warp = warps_[agent.warp];
+  return {agent.warp, warp.met, agent.lane, warp.lanes[agent.lane].tick};
+}
+
+void Order::advance(Lane& lane) {
+  if (!lane.unfenced) lane.fenced = lane.tick;
+  ++lane.tick;
+}
+
+Knowledge Order::publish(Agent agent) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  Knowledge knowledge = *lane.knows;
+  add_own(knowledge, agent);
+  advance(lane);
+  return knowledge;
+}
+
+void Order::learn(Agent agent, const KnowledgeRef& news) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  if (news == nullptr || news == lane.knows) return;
+  if (lane.knows == nothing_) {
+    lane.knows = news;
+    return;
+  }
+  auto more = std::make_shared<Knowledge>(*lane.knows);
+  more->join(*news);
+  lane.knows = std::move(more);
+}
+
+// ---- asynchronous work
+
+Stamp Order::take_slot(const Knowledge& relies) {
+  // Only a slot whose last user the issuer knows to be over: else the two could not be told apart. The oldest are the
+  // likeliest; beyond a few a new slot is cheaper.
+  const size_t tries = std::min<size_t>(free_.size(), 16);
+  for (size_t i = 0; i < tries; ++i) {
+    const uint32_t slot = free_[i];
+    if (!relies.covers(Plane::happened, {slot, last_tick_[slot], whole_slot})) continue;
+    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+    return {slot, ++last_tick_[slot], whole_slot};
+  }
+  last_tick_.push_back(1);
+  return {static_cast<uint32_t>(last_tick_.size() - 1), 1, whole_slot};
+}
+
+Work Order::prepare(std::span<const Agent> issuers) {
+  Work work;
+  bool first = true;
+  for (const Agent issuer : issuers) {
+    Lane& lane = warps_[issuer.warp].lanes[issuer.lane];
+    Knowledge relies = *lane.knows;
+    add_own(relies, issuer);
+    // Of tensor memory it may rely on what was fenced. What others told about it and was not, it may not use.
+    relies.forget(Plane::tensor);
+    if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
+    if (first)
+      work.relies = std::move(relies);
+    else
+      work.relies.meet(relies);
+    first = false;
+    advance(lane);
+  }
+  return work;
+}
+
+Work Order::begin(std::span<const Agent> issuers) {
+  Work work = prepare(issuers);
+  work.stamp = take_slot(work.relies);
+  for (const Plane plane : all_planes) work.tells.raise(plane, work.stamp);
+  return work;
+}
+
+Work Order::begin_behind(std::span<const Agent> issuers, const Work& earlier) {
+  Work work = prepare(issuers);
+  work.relies.join(completion(earlier));
+  work.stamp = {earlier.stamp.slot, ++last_tick_[earlier.stamp.slot], whole_slot};
+  for (const Plane plane : all_planes) work.tells.raise(plane, work.stamp);
+  return work;
+}
+
+void Order::include(Work& work, const Work& earlier) {
+  work.relies.join(Plane::happened, completion(earlier), Plane::happened);
+  work.tells.join(earlier.tells);
+}
+
+void Order::retire(const Work& work) {
+  if (last_tick_[work.stamp.slot] == work.stamp.tick) free_.push_back(work.stamp.slot);
+}
+
+Knowledge Order::completion(const Work& work) {
+  Knowledge knowledge = work.tells;
+  knowledge.join(Plane::happened, work.relies, Plane::happened);
+  return knowledge;
+}
+
+void Order::learn(Agent agent, const Work& work) { learn(agent, std::make_shared<const Knowledge>(completion(work))); }
+
+void Order::learn_tensor(Agent agent, const Work& work) {
+  Knowledge told = completion(work);
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  auto usable = lane.usable == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.usable);
+  usable->join(Plane::tensor, told, Plane::tensor);
+  lane.usable = std::move(usable);
+  // To others it says so with a fence.
+  Knowledge rest;
+  rest.join(Plane::happened, told, Plane::happened);
+  learn(agent, std::make_shared<const Knowledge>(std::move(rest)));
+}
+
+// ---- barriers
+
+Order::BarrierId Order::make_barrier() {
+  barriers_.emplace_back();
+  return static_cast<BarrierId>(barriers_.size() - 1);
+}
+
+void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes) {
+  Barrier& barrier = barriers_[id];
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  const Knowledge::Own mine = own(agent);
+  if (barrier.completed != nullptr && !lane.knows->covers(Plane::happened, *barrier.completed, mine) && violated)
+    violated({PhaseRule::arrival_early, id, barrier.phases, now(agent), at});
+  if (arrives) {
+    std::erase_if(barrier.expects,
+                  [&](const ExpectRecord& expect) { return covers(agent, Plane::happened, expect.stamp); });
+  } else {
+    barrier.expects.push_back({now(agent), at});
+  }
+  if (publishes) {
+    if (barrier.last_told != lane.knows) barrier.current.join(*lane.knows);
+    barrier.last_told = lane.knows;
+    add_own(barrier.current, agent);
+  } else {
+    barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
+    if (mine.met != 0) barrier.current.raise(Plane::happened, agent.warp, mine.met);
+    barrier.current.raise(Plane::happened, agent.warp, agent.lane, mine.tick);
+  }
+  advance(lane);
+}
+
+void Order::arrive(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, true); }
+
+void Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, false); }
+
+void Order::expect(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, false, false); }
+
+void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at) {
+  Barrier& barrier = barriers_[id];
+  const Knowledge knowledge = completion(work);
+  if (barrier.completed != nullptr && !knowledge.covers(Plane::happened, *barrier.completed) && violated)
+    violated({PhaseRule::arrival_early, id, barrier.phases, work.stamp, at});
+  if (counts_as_arrival)
+    std::erase_if(barrier.expects,
+                  [&](const ExpectRecord& expect) { return knowledge.covers(Plane::happened, expect.stamp); });
+  barrier.current.join(knowledge);
+}
+
+void Order::phase_completed(BarrierId id) {
+  Barrier& barrier = barriers_[id];
+  if (violated) {
+    for (const ExpectRecord& expect : barrier.expects)
+      violated({PhaseRule::expect_late, id, barrier.phases, expect.stamp, expect.at});
+    // Those who wait for the phase before must have passed before this one could complete.
+    for (const WaitRecord& wait : barrier.waits) {
+      if (wait.lanes == all_lanes && barrier.current.covers(Plane::happened, {wait.warp, wait.tick, whole_slot}))
+        continue;
+      for (uint32_t lane = 0; lane < lane_count; ++lane) {
+        const Stamp stamp{wait.warp, wait.tick, static_cast<uint8_t>(lane)};
+        if ((wait.lanes >> lane & 1) == 0 || barrier.current.covers(Plane::happened, stamp)) continue;
+        violated({PhaseRule::wait_late, id, barrier.phases - 1, stamp, wait.at});
+        break;
+      }
+    }
+  }
+  barrier.expects.clear();
+  barrier.waits.clear();
+  barrier.before = std::move(barrier.completed);
+  barrier.completed = std::make_shared<const Knowledge>(std::move(barrier.current));
+  barrier.current = Knowledge();
+  barrier.last_told = barrier.last_in = barrier.last_out = nullptr;
+  ++barrier.phases;
+}
+
+void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
+  Barrier& barrier = barriers_[id];
+  if (phases == 0 || barrier.completed == nullptr) return;
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  if (barrier.before != nullptr && violated && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
+    violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+  if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
+    lane.knows = barrier.last_out;
+  } else {
+    barrier.last_in = lane.knows;
+    learn(agent, barrier.completed);
+    barrier.last_out = lane.knows;
+  }
+  // The wait is a moment of its own, before whatever the thread does next.
+  const uint32_t bit = 1u << agent.lane;
+  const auto same = [&](const WaitRecord& wait) {
+    return wait.warp == agent.warp && wait.tick == lane.tick && wait.at == at;
+  };
+  const auto known = std::find_if(barrier.waits.begin(), barrier.waits.end(), same);
+  if (known == barrier.waits.end())
+    barrier.waits.push_back({agent.warp, lane.tick, bit, at});
+  else
+    known->lanes |= bit;
+  advance(lane);
+}
+
+}  // namespace warploom::loom::check

@@ -1,0 +1,161 @@
+// Happens-before over one cluster's run: who knows of what, through barriers, fences and completions, whatever the
+// schedule. The machine tells it what threads and engines do; it answers whether an earlier moment is ordered before an
+// agent's next operation, and reports synchronisation that only this schedule made come out right (P1, P1b and P2 of
+// docs/verdict.md).
+//
+//   Order order(warps);
+//   const Stamp wrote = order.now({0, 3});                  // lane 3 of warp 0 stores something
+//   order.arrive({0, 3}, full);  order.passed({1, 0}, full, 0);
+//   order.covers({1, 0}, Plane::visible, wrote)             // true: lane 0 of warp 1 may read it
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "loom/check/knowledge.hpp"
+
+namespace warploom::loom::check {
+
+/// A thread of the cluster. Warps are counted through the cluster.
+struct Agent {
+  uint32_t warp = 0;
+  uint8_t lane = 0;
+};
+
+/// An asynchronous operation. It may rely on what its issuers knew at issue; its own moment is known to those who learn
+/// of its completion.
+struct Work {
+  Stamp stamp;
+  Knowledge relies;
+  Knowledge tells;  ///< what those see who learn of its end: its own writes, for a commit those of the work it covers
+};
+
+enum class PhaseRule : uint8_t {
+  arrival_early,  ///< P1: an arrival or bytes of phase n+1 that could land in phase n
+  expect_late,    ///< P1b: bytes announced too late: the phase could complete without them
+  wait_early,     ///< P2: a wait for phase n that could begin when n-1 is not complete: its parity says "passed"
+  wait_late,      ///< P2: a wait for phase n that could begin when n+1 is complete: its parity says "not yet"
+};
+
+class Order {
+ public:
+  using BarrierId = uint32_t;
+  /// Of a rule broken at a barrier: by the operation at hand, or (wait_late, expect_late) by an earlier one.
+  struct Violation {
+    PhaseRule rule = PhaseRule::arrival_early;
+    BarrierId barrier = 0;
+    uint64_t phase = 0;
+    Stamp by;
+    const void* at = nullptr;  ///< the place in the source that was given with the operation
+  };
+
+  explicit Order(uint32_t warps);
+
+  /// Called while the operation is executed that shows it.
+  std::function<void(const Violation&)> violated;
+
+  // ---- threads
+  Stamp now(Agent agent) const;
+  bool covers(Agent agent, Plane plane, const Stamp& stamp) const;
+  /// A plain access to shared memory: the async proxy may not rely on it before the thread's next proxy fence.
+  void accessed_shared(Agent agent);
+  void fence_proxy_async(Agent agent);
+  void tensor_fence_before(Agent agent);
+  void tensor_fence_after(Agent agent);
+  /// Lanes of a warp that met in a collective.
+  void synchronise(uint32_t warp, uint32_t mask);
+  /// What this thread would pass on if it arrived somewhere now. Ends its tick.
+  Knowledge publish(Agent agent);
+  void learn(Agent agent, const KnowledgeRef& news);
+
+  // ---- asynchronous work
+  /// Issued by one thread, or by several together (a warp, a warpgroup): it may rely on what all of them know.
+  Work begin(std::span<const Agent> issuers);
+  Work begin(Agent issuer) { return begin(std::span(&issuer, 1)); }
+  /// Ordered by the hardware behind `earlier` as well: takes its slot over.
+  Work begin_behind(std::span<const Agent> issuers, const Work& earlier);
+  /// Its end also tells that of `earlier` (a commit).
+  static void include(Work& work, const Work& earlier);
+  /// Nothing of it is in flight any more: its slot may be used again by those who know.
+  void retire(const Work& work);
+  /// What the end of this work tells: that it is over, and what it has written.
+  static Knowledge completion(const Work& work);
+  /// A thread that learns of it without a barrier (wait_group, wait::ld).
+  void learn(Agent agent, const Work& work);
+  /// ... of a tcgen05 operation of its own: its later ones may rely on it.
+  void learn_tensor(Agent agent, const Work& work);
+
+  // ---- mbarriers, and whatever else counts arrivals in phases
+  BarrierId make_barrier();
+  void arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, no more.
+  void arrive_relaxed(Agent agent, BarrierId barrier, const void* at = nullptr);
+  void expect(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// The end of asynchronous work: bytes that landed, or an arrival (commit).
+  void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr);
+  /// The phase under way is complete; it is the `phase`-th, from 0.
+  void phase_completed(BarrierId barrier);
+  /// A wait for so many completed phases was passed (0: nothing to wait for).
+  void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr);
+  uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
+
+  uint32_t warps() const { return static_cast<uint32_t>(warps_.size()); }
+  uint32_t slots() const { return static_cast<uint32_t>(last_tick_.size()); }
+
+ private:
+  static constexpr uint32_t lane_count = 32;
+  static constexpr uint32_t all_lanes = ~0u;
+
+  struct Lane {
+    KnowledgeRef knows;
+    KnowledgeRef usable;  ///< tensor plane: what its tcgen05 operations may rely on; null is nothing
+    uint32_t tick = 1;
+    uint32_t fenced = 0;    ///< the async proxy may rely on its accesses up to here,
+    bool unfenced = false;  ///< ... or on all, if it has made none since
+  };
+  struct Warp {
+    Lane lanes[lane_count];
+    // What every lane knows of every other, from the last time all of them met.
+    uint32_t met = 0;
+    uint32_t met_async = 0;
+  };
+  struct WaitRecord {
+    uint32_t warp = 0;
+    uint32_t tick = 0;
+    uint32_t lanes = 0;
+    const void* at = nullptr;
+  };
+  struct ExpectRecord {
+    Stamp stamp;
+    const void* at = nullptr;
+  };
+  struct Barrier {
+    uint64_t phases = 0;
+    Knowledge current;               ///< of the arrivals of the phase under way
+    KnowledgeRef completed, before;  ///< of the last completed phase, and of the one before
+    std::vector<WaitRecord> waits;   ///< for the last completed phase
+    std::vector<ExpectRecord> expects;
+    // The lanes of a warp tell and learn the same thing one after the other.
+    KnowledgeRef last_told, last_in, last_out;
+  };
+
+  uint32_t async_cover(const Lane& lane) const { return lane.unfenced ? lane.fenced : lane.tick; }
+  void add_own(Knowledge& knowledge, Agent agent) const;
+  Knowledge::Own own(Agent agent) const;
+  /// What follows has a tick of its own.
+  static void advance(Lane& lane);
+  void signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes);
+  Work prepare(std::span<const Agent> issuers);
+  Stamp take_slot(const Knowledge& relies);
+
+  std::vector<Warp> warps_;
+  std::vector<uint32_t> last_tick_;  ///< of every slot
+  std::vector<uint32_t> free_;       ///< slots of retired work
+  std::vector<Barrier> barriers_;
+  KnowledgeRef nothing_;
+};
+
+}  // namespace warploom::loom::check

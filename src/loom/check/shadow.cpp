@@ -1,0 +1,144 @@
+#include "loom/check/shadow.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warploom::loom::check {
+
+Record Viewpoint::record(Proxy proxy, uint32_t site) const {
+  if (work_ != nullptr) return {work_->stamp.slot, work_->stamp.tick, 0, proxy, site};
+  const Stamp stamp = order_->now(agent_);
+  return {stamp.slot, stamp.tick, 1u << stamp.lane, proxy, site};
+}
+
+bool Viewpoint::covers(Plane plane, const Record& earlier) const {
+  if (earlier.lanes == 0 || earlier.lanes == ~0u) {
+    if (covers(plane, Stamp{earlier.slot, earlier.tick, whole_slot})) return true;
+    if (earlier.lanes == 0) return false;
+  }
+  for (uint32_t lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1)
+    if (!covers(plane, Stamp{earlier.slot, earlier.tick, static_cast<uint8_t>(std::countr_zero(lanes))})) return false;
+  return true;
+}
+
+const char* to_string(Conflict::Kind kind) {
+  switch (kind) {
+    case Conflict::Kind::race: return "race";
+    case Conflict::Kind::no_proxy_fence: return "no proxy fence";
+    case Conflict::Kind::not_visible: return "not visible";
+    case Conflict::Kind::no_tensor_fence: return "no tensor fence";
+    case Conflict::Kind::uninitialised: return "uninitialised";
+  }
+  return "";
+}
+
+bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, const Record& later, bool later_writes,
+             Conflict::Kind& kind) {
+  Plane plane = Plane::happened;
+  if (later.proxy == Proxy::tensor)
+    plane = Plane::tensor;
+  else if (earlier.proxy == Proxy::generic)
+    plane = later.proxy == Proxy::async ? Plane::async : earlier_writes ? Plane::visible : Plane::happened;
+  else if (earlier_writes && !later_writes)
+    plane = later.proxy == Proxy::async ? Plane::async : Plane::visible;
+  if (view.covers(plane, earlier)) return true;
+  if (plane == Plane::happened || !view.covers(Plane::happened, earlier))
+    kind = Conflict::Kind::race;
+  else if (plane == Plane::tensor)
+    kind = Conflict::Kind::no_tensor_fence;
+  else if (plane == Plane::async && earlier.proxy == Proxy::generic)
+    kind = Conflict::Kind::no_proxy_fence;
+  else
+    kind = Conflict::Kind::not_visible;
+  return false;
+}
+
+template <class Visit>
+void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
+                   bool unite) {
+  const uint32_t span = part_cells[level];
+  const bool whole = first <= begin && begin + span <= last;
+  if (whole && node.parts == nullptr) {
+    visit_cell(node.cell, begin);
+    return;
+  }
+  const uint32_t part = part_cells[level + 1];
+  if (node.parts == nullptr) {
+    node.parts = std::make_unique<Node[]>(span / part);
+    for (uint32_t i = 0; i < span / part; ++i) node.parts[i].cell = node.cell;
+  }
+  for (uint32_t i = 0; i < span / part; ++i) {
+    const uint32_t at = begin + i * part;
+    if (at < last && first < at + part) visit(node.parts[i], level + 1, at, first, last, visit_cell, unite);
+  }
+  if (whole && unite) {
+    // Every part has the same state now.
+    node.cell = node.parts[0].parts == nullptr ? node.parts[0].cell : node.parts[0].parts[0].cell;
+    node.parts.reset();
+  }
+}
+
+template <class Visit>
+void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite) {
+  const uint32_t last = first + count;
+  for (uint32_t line = first / line_cells; line * line_cells < last && line < lines_.size(); ++line)
+    visit(lines_[line], 0, line * line_cells, first, last, visit_cell, unite);
+}
+
+void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
+  visit(
+      first, count,
+      [&](Cell& cell, uint32_t at) {
+        Conflict::Kind kind{};
+        if (!cell.initialised)
+          report({Conflict::Kind::uninitialised, {}, record, false, false, at});
+        else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
+          report({kind, cell.write, record, true, false, at});
+        for (Record& read : cell.reads) {
+          if (read.slot != record.slot || read.proxy != record.proxy) continue;
+          // The same warp at the same moment, or an operation behind the one that read before.
+          if (read.tick == record.tick && read.site == record.site) {
+            read.lanes |= record.lanes;
+            return;
+          }
+          if (read.lanes == record.lanes && read.tick <= record.tick) {
+            read = record;
+            return;
+          }
+        }
+        cell.reads.push_back(record);
+      },
+      false);
+}
+
+void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
+  visit(
+      first, count,
+      [&](Cell& cell, uint32_t at) {
+        Conflict::Kind kind{};
+        if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
+          report({kind, cell.write, record, true, true, at});
+        for (const Record& read : cell.reads)
+          if (!ordered(view, read, false, record, true, kind)) report({kind, read, record, false, true, at});
+        cell.reads.clear();
+        cell.write = record;
+        cell.initialised = true;
+      },
+      true);
+}
+
+void Shadow::forget(uint32_t first, uint32_t count) {
+  visit(first, count, [](Cell& cell, uint32_t) { cell = Cell(); }, true);
+}
+
+void Shadow::initialise(uint32_t first, uint32_t count) {
+  visit(
+      first, count,
+      [](Cell& cell, uint32_t) {
+        cell = Cell();
+        cell.initialised = true;
+      },
+      true);
+}
+
+}  // namespace warploom::loom::check

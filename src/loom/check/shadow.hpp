@@ -1,0 +1,106 @@
+// Who touched which bytes last, and whether the next access is ordered behind them. A shadow holds one memory: shared
+// memory of a CTA byte by byte, tensor memory in cells of sixteen lanes by one column.
+//
+// Most accesses cover whole lines of 128 bytes (boxes of TMA, operands of tensor cores): a line is one cell until a
+// part of it is touched.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "loom/check/order.hpp"
+
+namespace warploom::loom::check {
+
+enum class Proxy : uint8_t { generic, async, tensor };
+
+/// One access, or the same one by several lanes of a warp.
+struct Record {
+  uint32_t slot = 0;
+  uint32_t tick = 0;   ///< 0: nobody
+  uint32_t lanes = 0;  ///< of a warp's slot; 0 for asynchronous work
+  Proxy proxy = Proxy::generic;
+  uint32_t site = 0;  ///< whatever the caller wants to find again
+
+  bool nobody() const { return tick == 0; }
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+/// Whose access it is: a thread's, or that of work in flight.
+class Viewpoint {
+ public:
+  Viewpoint(const Order& order, Agent agent) : order_(&order), agent_(agent) {}
+  explicit Viewpoint(const Work& work) : work_(&work) {}
+
+  Record record(Proxy proxy, uint32_t site) const;
+  bool covers(Plane plane, const Record& earlier) const;
+
+ private:
+  bool covers(Plane plane, const Stamp& stamp) const {
+    return work_ != nullptr ? work_->relies.covers(plane, stamp) : order_->covers(agent_, plane, stamp);
+  }
+  const Order* order_ = nullptr;
+  Agent agent_;
+  const Work* work_ = nullptr;
+};
+
+struct Conflict {
+  enum class Kind : uint8_t {
+    race,             ///< nothing orders the two
+    no_proxy_fence,   ///< ordered, but one side goes through the other proxy and no fence says so
+    not_visible,      ///< ordered, but nothing makes the write seen
+    no_tensor_fence,  ///< ordered, but without the fences of tcgen05
+    uninitialised,    ///< nobody has written what is read
+  };
+  Kind kind = Kind::race;
+  Record earlier, later;
+  bool earlier_writes = false, later_writes = false;
+  uint32_t at = 0;  ///< first byte, or cell, of the access that is concerned
+};
+const char* to_string(Conflict::Kind kind);
+
+/// Is `later` ordered behind `earlier`, where one of them at least writes?
+bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, const Record& later, bool later_writes,
+             Conflict::Kind& kind);
+
+class Shadow {
+ public:
+  using Report = std::function<void(const Conflict&)>;
+
+  /// `lines` of `span` cells each: 128 for bytes.
+  explicit Shadow(uint32_t lines) : lines_(lines) {}
+
+  void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  /// Nobody has touched it, and nobody has written it.
+  void forget(uint32_t first, uint32_t count);
+  /// Written before the run: reads are fine, nobody is to be ordered behind.
+  void initialise(uint32_t first, uint32_t count);
+
+  static constexpr uint32_t line_cells = 128;
+
+ private:
+  struct Cell {
+    Record write;
+    bool initialised = false;
+    boost::container::small_vector<Record, 2> reads;
+  };
+  struct Node {
+    Cell cell;
+    std::unique_ptr<Node[]> parts;
+  };
+  // A line has 32 parts of 4 cells, each of which may fall apart into single ones.
+  static constexpr uint32_t part_cells[] = {128, 4, 1};
+
+  template <class Visit>
+  void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
+             bool unite);
+  template <class Visit>
+  void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
+
+  std::vector<Node> lines_;
+};
+
+}  // namespace warploom::loom::check

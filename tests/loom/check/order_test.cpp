@@ -1,0 +1,261 @@
+#include "loom/check/order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "script.hpp"
+
+namespace warploom::loom::check {
+namespace {
+
+TEST(Oracle, FindsNothingInPipelinesThatAreRight) {
+  for (const PipelineShape shape : {PipelineShape{2, 2, 1, 1, 1}, {2, 3, 2, 2, 1}, {3, 4, 2, 1, 2}, {2, 2, 3, 2, 2}}) {
+    const Script script = pipeline(shape);
+    const Outcome all = explore(script, 3'000'000);
+    EXPECT_FALSE(all.bad()) << to_string(all);
+    EXPECT_FALSE(all.truncated);
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+      const Outcome one = run_once(script, seed);
+      EXPECT_FALSE(one.bad()) << to_string(one) << ", seed " << seed;
+    }
+  }
+}
+
+/// What one run says of mutants of small pipelines, held against every schedule of them.
+void compare(uint32_t mutants, uint64_t seed) {
+  Random random(seed);
+  std::map<std::string, std::array<uint32_t, 4>> kinds;  // all, bad, missed, extra
+  uint32_t bad = 0, extra = 0, tried = 0;
+  for (uint32_t i = 0; i < mutants; ++i) {
+    const auto pick = [&](uint32_t low, uint32_t high) { return static_cast<int>(low + random.below(high - low + 1)); };
+    Script script = pipeline({pick(2, 3), pick(2, 4), pick(1, 3), pick(1, 2), pick(1, 2)});
+    std::string kind = mutate(script, random);
+    if (random.below(4) == 0) kind += " " + mutate(script, random);
+    const Outcome all = explore(script, 300'000);
+    if (all.truncated) continue;
+    ++tried;
+    const Outcome one = run_once(script, 1000 * i);
+    bad += all.bad() ? 1 : 0;
+    extra += one.bad() && !all.bad() ? 1 : 0;
+    auto& counts = kinds[kind];
+    counts[0] += 1;
+    counts[1] += all.bad() ? 1 : 0;
+    counts[2] += all.bad() && !one.bad() ? 1 : 0;
+    counts[3] += !all.bad() && one.bad() ? 1 : 0;
+    EXPECT_FALSE(all.bad() && !one.bad())
+        << "mutant " << i << " (" << kind << "): some schedule has a " << to_string(all) << ", one run shows nothing";
+    for (uint64_t other = 1; other < 8; ++other)
+      EXPECT_EQ(run_once(script, 1000 * i + other).bad(), one.bad())
+          << "mutant " << i << " (" << kind << "): the verdict depends on the schedule";
+  }
+  EXPECT_GT(bad, tried / 3) << "mutants that break nothing test nothing";
+  EXPECT_LT(extra, tried / 20);
+  std::printf("%u mutants: %u bad in some schedule, %u reported beyond those\n", tried, bad, extra);
+  for (const auto& [kind, counts] : kinds)
+    if (counts[2] + counts[3] != 0)
+      std::printf("  %-16s %u, bad %u, missed %u, extra %u\n", kind.c_str(), counts[0], counts[1], counts[2],
+                  counts[3]);
+}
+
+TEST(Order, OneRunSpeaksForAllSchedules) { compare(120, 1); }
+TEST(OrderFull, OneRunSpeaksForAllSchedules) { compare(20'000, 2); }
+
+using Kind = Step::Kind;
+
+/// Programs that once fooled rules like these: one schedule goes wrong, most do not.
+void expect_found_in_every_run(const Script& script) {
+  EXPECT_TRUE(explore(script, 100'000).bad());
+  for (uint64_t seed = 0; seed < 200; ++seed) EXPECT_TRUE(run_once(script, seed).bad()) << "seed " << seed;
+}
+
+TEST(Order, AWaitThatNeverSawThePhaseBefore) {
+  Script script;
+  script.counts = {1};
+  script.buffers = 1;
+  script.threads = {
+      {{.kind = Kind::arrive, .barrier = 0}, {.kind = Kind::write, .buffer = 0}, {.kind = Kind::arrive, .barrier = 0}},
+      {{.kind = Kind::wait, .barrier = 0, .phases = 2}, {.kind = Kind::read, .buffer = 0}}};
+  expect_found_in_every_run(script);
+}
+
+TEST(Order, TwoConsumersThatShareABarrierByTurns) {
+  Script script;
+  script.counts = {1, 1};
+  script.buffers = 2;
+  script.threads = {{{.kind = Kind::write, .buffer = 0},
+                     {.kind = Kind::arrive, .barrier = 0},
+                     {.kind = Kind::wait, .barrier = 1, .phases = 1},
+                     {.kind = Kind::write, .buffer = 1},
+                     {.kind = Kind::arrive, .barrier = 0}},
+                    {{.kind = Kind::wait, .barrier = 0, .phases = 1},
+                     {.kind = Kind::read, .buffer = 0},
+                     {.kind = Kind::arrive, .barrier = 1}},
+                    {{.kind = Kind::wait, .barrier = 0, .phases = 2}, {.kind = Kind::read, .buffer = 1}}};
+  expect_found_in_every_run(script);
+}
+
+TEST(Order, BytesAnnouncedByOneThreadAndCountedByAnother) {
+  Script script;
+  script.counts = {1};
+  script.buffers = 1;
+  script.threads = {
+      {{.kind = Kind::expect, .barrier = 0, .bytes = 1}, {.kind = Kind::load, .barrier = 0, .buffer = 0, .bytes = 1}},
+      {{.kind = Kind::arrive, .barrier = 0}},
+      {{.kind = Kind::wait, .barrier = 0, .phases = 1}, {.kind = Kind::read, .buffer = 0}}};
+  expect_found_in_every_run(script);
+}
+
+// ---- lanes, proxies, tensor memory
+
+constexpr uint32_t everybody = ~0u;
+
+TEST(Order, ALaneSpeaksForItselfUntilTheWarpHasMet) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Stamp mine = order.now({0, 0}), neighbours = order.now({0, 5});
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, mine));
+  EXPECT_FALSE(order.covers({1, 0}, Plane::visible, neighbours)) << "nothing brought lane 5 together with lane 0";
+  EXPECT_FALSE(order.covers({1, 1}, Plane::visible, mine)) << "lane 1 of the other warp has not waited";
+
+  order.synchronise(0, everybody);
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 2);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, neighbours));
+  order.synchronise(1, everybody);
+  EXPECT_TRUE(order.covers({1, 1}, Plane::visible, neighbours));
+}
+
+TEST(Order, OnlyLanesOfTheMaskMeet) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Stamp inside = order.now({0, 1}), outside = order.now({0, 9});
+  order.synchronise(0, 0xff);
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, inside));
+  EXPECT_FALSE(order.covers({1, 0}, Plane::visible, outside));
+}
+
+TEST(Order, WhatALaneDoesAfterItArrivedIsLater) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  order.arrive({0, 0}, barrier);
+  const Stamp after = order.now({0, 0});
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_FALSE(order.covers({1, 0}, Plane::happened, after));
+}
+
+/// Lane 0 of warp 0 writes shared memory, warp 1 hands it to the async proxy.
+bool async_sees(bool fence_by_writer, bool fence_by_issuer) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Stamp wrote = order.now({0, 0});
+  order.accessed_shared({0, 0});
+  if (fence_by_writer) order.fence_proxy_async({0, 0});
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  if (fence_by_issuer) order.fence_proxy_async({1, 0});
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, wrote));
+  return order.begin({1, 0}).relies.covers(Plane::async, wrote);
+}
+
+TEST(Order, TheWriterFencesForTheAsyncProxy) {
+  EXPECT_FALSE(async_sees(false, false));
+  EXPECT_TRUE(async_sees(true, false));
+  EXPECT_FALSE(async_sees(false, true)) << "the issuer's fence does not cover another thread's writes";
+}
+
+TEST(Order, AnAccessAfterTheFenceIsNotCovered) {
+  Order order(1);
+  order.accessed_shared({0, 0});
+  order.fence_proxy_async({0, 0});
+  const Stamp again = order.now({0, 0});
+  order.accessed_shared({0, 0});
+  EXPECT_FALSE(order.begin({0, 0}).relies.covers(Plane::async, again));
+}
+
+TEST(Order, OneUnfencedLaneDoesNotHideTheOthers) {
+  Order order(1);
+  std::vector<Stamp> stamps;
+  for (uint8_t lane = 0; lane < 32; ++lane) {
+    stamps.push_back(order.now({0, lane}));
+    order.accessed_shared({0, lane});
+    if (lane != 7) order.fence_proxy_async({0, lane});
+  }
+  order.synchronise(0, everybody);
+  const Work work = order.begin({0, 0});
+  for (uint8_t lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(work.relies.covers(Plane::async, stamps[lane]), lane != 7) << "lane " << int{lane};
+}
+
+TEST(Order, BytesThatLandPublishThemselvesAndNotTheirIssuer) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Stamp wrote = order.now({0, 0});
+  order.accessed_shared({0, 0});
+  const Work load = order.begin({0, 0});
+  order.complete(load, barrier, false);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, load.stamp));
+  EXPECT_TRUE(order.covers({1, 0}, Plane::happened, wrote));
+  EXPECT_FALSE(order.covers({1, 0}, Plane::visible, wrote));
+}
+
+TEST(Order, ASlotIsNotUsedAgainByWhoDoesNotKnow) {
+  Order order(2);
+  const Work first = order.begin({0, 0});
+  order.retire(first);
+  const Work stranger = order.begin({1, 0});
+  EXPECT_NE(stranger.stamp.slot, first.stamp.slot);
+  order.learn({0, 0}, first);
+  const Work next = order.begin({0, 0});
+  EXPECT_EQ(next.stamp.slot, first.stamp.slot);
+  EXPECT_GT(next.stamp.tick, first.stamp.tick);
+}
+
+/// An epilogue warp has read tensor memory and hands it back to the issuer of the MMAs.
+bool tensor_memory_is_free(bool waited, bool before, bool after) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Work load = order.begin({0, 0});
+  if (waited) order.learn_tensor({0, 0}, load);
+  if (before) order.tensor_fence_before({0, 0});
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  if (after) order.tensor_fence_after({1, 0});
+  return order.begin({1, 0}).relies.covers(Plane::tensor, load.stamp);
+}
+
+TEST(Order, TensorMemoryChangesHandsWithBothFences) {
+  EXPECT_TRUE(tensor_memory_is_free(true, true, true));
+  EXPECT_FALSE(tensor_memory_is_free(false, true, true));
+  EXPECT_FALSE(tensor_memory_is_free(true, false, true));
+  EXPECT_FALSE(tensor_memory_is_free(true, true, false));
+}
+
+TEST(Order, ACommitNeedsNoFenceBefore) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Work mma = order.begin({0, 0});
+  Work commit = order.begin({0, 0});
+  Order::include(commit, mma);
+  order.complete(commit, barrier, true);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_FALSE(order.covers({1, 0}, Plane::tensor, mma.stamp));
+  order.tensor_fence_after({1, 0});
+  EXPECT_TRUE(order.covers({1, 0}, Plane::tensor, mma.stamp));
+}
+
+}  // namespace
+}  // namespace warploom::loom::check
