@@ -3,31 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
+
+#include "bench/dice.hpp"
 
 namespace warploom::bench {
 namespace {
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : state_(seed) {}
-  uint64_t bits() {
-    uint64_t x = state_ += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-  }
-  int below(int n) { return static_cast<int>(bits() % static_cast<uint64_t>(n)); }
-  int between(int low, int high) { return low + below(high - low + 1); }
-  bool one_in(int n) { return below(n) == 0; }
-  template <class T>
-  T of(std::initializer_list<T> choices) {
-    return choices.begin()[below(static_cast<int>(choices.size()))];
-  }
-
- private:
-  uint64_t state_;
-};
 
 /// Small sizes, sizes near a multiple of the tiles', and now and then a large one.
 int size(Dice& dice, int most) {

@@ -15,6 +15,7 @@ struct RunArguments {
   std::string schedule;  ///< whole schedule string; or its parts:
   std::string policy;
   uint64_t seed = 0;
+  std::string numerics = "fast";  ///< or exact
   std::string fill = "normal";
   uint64_t data_seed = 1;
   int sms = 0;  ///< 0: those of the chip

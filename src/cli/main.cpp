@@ -45,6 +45,8 @@ void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
                      "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
   command.add_option("--policy", a.policy, "eager, lazy, random or adversarial");
   command.add_option("--seed", a.seed, "Seed of the schedule; alone it means --policy random")->capture_default_str();
+  command.add_option("--numerics", a.numerics, "fast, or exact: the tensor core's own sums, bit for bit")
+      ->capture_default_str();
   command.add_option("--data,--fill", a.fill, "normal, uniform, or integer for bit-exact comparison")
       ->capture_default_str();
   command.add_option("--data-seed", a.data_seed, "Seed of the data")->capture_default_str();

@@ -166,6 +166,7 @@ int run(const RunArguments& arguments) {
     json["gflops"] = gflops;
     json["seconds"] = seconds;
     json["schedule"] = options.schedule.text();
+    json["numerics"] = to_string(options.numerics);
     json["steps"] = outcome->steps;
     json["nominal_cycles"] = outcome->nominal_cycles;
     if (!clean) json["report"] = Json::parse(to_json(outcome->report));
@@ -182,8 +183,9 @@ int run(const RunArguments& arguments) {
     fmt::print("{}", to_text(outcome->report));
     return 1;
   }
-  fmt::print("{} {} on {}, configuration {}, schedule {}\n", arguments.kernel, shape_of(*session), session->target(),
-             session->config(), options.schedule.text());
+  fmt::print("{} {} on {}, configuration {}, schedule {}{}\n", arguments.kernel, shape_of(*session), session->target(),
+             session->config(), options.schedule.text(),
+             options.numerics == loom::Numerics::exact ? ", exact numerics" : "");
   print_accuracy(*session, accuracy, correct);
   fmt::print("{:.2f} s on this CPU, {:.2f} GFLOP/s, {} operations\n", seconds, gflops, outcome->steps);
   return correct ? 0 : 1;

@@ -113,6 +113,9 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
     return Error{fmt::format("{} cannot run {}; it runs on loom:sm90{}, and on gpu where the program was built for one",
                              a.on, a.kernel, blockwise ? ", on loom:sm100" : "")};
   if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
+  if (Result<loom::Numerics> numerics = loom::parse_numerics(a.numerics); !numerics)
+    return Error{"--" + numerics.error()};
+  if (a.on == "gpu" && a.numerics != "fast") return Error{"--numerics is for the loom; a GPU has its own"};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};
   return a.on == "loom:sm100" ? prepare_blockwise(a, *schedule) : GemmSession::prepare(a, *schedule);
@@ -122,6 +125,7 @@ loom::Options Session::options() const {
   loom::Options options;
   options.schedule = schedule_;
   options.workers = arguments_.workers;
+  options.numerics = *loom::parse_numerics(arguments_.numerics);  // prepare() has looked at it
   return options;
 }
 

@@ -6,6 +6,7 @@
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
+#include "loom/units/exact_operands.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -196,7 +197,10 @@ void Cluster::progress(AsyncOp& op, bool& done) {
         }
         memory[i] = {cta.window, cta.window_bytes, cta.tmem};
       }
-      execute_mma(op.mma, memory);
+      if (launch_.options->numerics == Numerics::exact)
+        execute_mma_exact(op.mma, memory);
+      else
+        execute_mma(op.mma, memory);
       return;
     }
     case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;

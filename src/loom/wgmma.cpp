@@ -175,7 +175,7 @@ void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& o
 }
 
 void Cluster::complete_wgmma(WgmmaInstruction& op) {
-  execute_wgmma(op.operation, op.memory);
+  execute_wgmma(op.operation, op.memory, launch_.options->numerics);
   op.complete = true;
   const uint32_t first = op.first->index / warpgroup_warps * warpgroup_warps;
   for (uint32_t i = 0; i < warpgroup_warps; ++i) {

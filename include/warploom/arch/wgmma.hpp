@@ -16,6 +16,7 @@
 #include "warploom/arch/shared.hpp"
 #include "warploom/arch/warp.hpp"
 #include "warploom/types/descriptor.hpp"
+#include "warploom/types/wgmma_types.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -24,35 +25,19 @@ constexpr uint32_t warpgroup_threads = 128;
 
 namespace detail {
 
-template <class T>
-inline constexpr bool wgmma_type = false;
-template <>
-inline constexpr bool wgmma_type<bf16> = true;
-template <>
-inline constexpr bool wgmma_type<f16> = true;
-template <>
-inline constexpr bool wgmma_type<e4m3> = true;
-template <>
-inline constexpr bool wgmma_type<e5m2> = true;
-
-template <class A, class B>
-struct WgmmaSameType {
-  static constexpr bool value = false;
-};
-template <class A>
-struct WgmmaSameType<A, A> {
-  static constexpr bool value = true;
-};
-
 /// The instructions that exist.
-template <int n, class A, class B, Major a_major, Major b_major>
+template <int n, class A, class B, Major a_major, Major b_major, WgmmaResult result, WgmmaNegate negate>
 struct WgmmaForm {
-  static_assert(n >= 8 && n <= 256 && n % 8 == 0, "warploom: wgmma has N = 8, 16, 24, ... 256");
-  static_assert(wgmma_type<A> && wgmma_type<B>, "warploom: wgmma multiplies bf16, f16, e4m3 and e5m2 here");
-  static_assert(WgmmaSameType<A, B>::value || (sizeof(A) == 1 && sizeof(B) == 1),
-                "warploom: A and B of a wgmma have one type; only e4m3 and e5m2 may be mixed");
+  static constexpr WgmmaType a = wgmma_type_of<A>, b = wgmma_type_of<B>;
+  static_assert(wgmma_types_exist(a, b),
+                "warploom: A and B of a wgmma have one type; only e4m3 with e5m2 and int8_t with uint8_t may be mixed");
+  static_assert(wgmma_n_exists(a, n),
+                "warploom: wgmma has N = 8, 16, 24, ... 256, and of integers above 32 multiples of 16 only");
+  static_assert(wgmma_result_exists(a, result),
+                "warploom: wgmma adds integers to s32, f16, e4m3 and e5m2 to f32 or f16, bf16 and tf32 to f32");
   static_assert(sizeof(A) == 2 || (a_major == Major::k && b_major == Major::k),
-                "warploom: wgmma reads 8-bit operands K-major only");
+                "warploom: wgmma reads operands of 8 and 32 bits K-major only");
+  static_assert(!is_integer(a) || negate == WgmmaNegate::none, "warploom: a wgmma of integers negates no operand");
 };
 
 }  // namespace detail
@@ -71,14 +56,32 @@ WARPLOOM_FN void wgmma_commit_group() noexcept;
 template <int pending, class... Fragments>
 WARPLOOM_FN void wgmma_wait_group(Fragments&... fragments) noexcept;
 
-/// wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B d, a-desc, b-desc, accumulate, 1, 1{, trans-a, trans-b}: K is 32 bytes.
-template <int n, class A, class B, Major a_major = Major::k, Major b_major = Major::k>
+/// wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B d, a-desc, b-desc, accumulate, +-1, +-1{, trans-a, trans-b}: K is 32
+/// bytes. `negate` says whose elements count times -1.
+template <int n, class A, class B, Major a_major = Major::k, Major b_major = Major::k,
+          WgmmaNegate negate = WgmmaNegate::none>
 WARPLOOM_FN void wgmma(Fragment<float, n / 2>& d, SmemDescriptor a, SmemDescriptor b, bool accumulate) noexcept;
 
 /// The form with A in registers: register r of thread t = 32*w + l holds the 4 bytes at 4*(l%4) + 16*(r/2) of row
 /// 16*w + l/4 + 8*(r%2).
-template <int n, class A, class B, Major b_major = Major::k>
+template <int n, class A, class B, Major b_major = Major::k, WgmmaNegate negate = WgmmaNegate::none>
 WARPLOOM_FN void wgmma_from_registers(Fragment<float, n / 2>& d, const Fragment<uint32_t, 4>& a, SmemDescriptor b,
+                                      bool accumulate) noexcept;
+
+/// ...m64nNkK.f16.A.B for f16, e4m3 and e5m2: a register holds two values of the numbering above, the first in its low
+/// half.
+template <int n, class A, class B, Major a_major = Major::k, Major b_major = Major::k,
+          WgmmaNegate negate = WgmmaNegate::none>
+WARPLOOM_FN void wgmma(Fragment<uint32_t, n / 4>& d, SmemDescriptor a, SmemDescriptor b, bool accumulate) noexcept;
+template <int n, class A, class B, Major b_major = Major::k, WgmmaNegate negate = WgmmaNegate::none>
+WARPLOOM_FN void wgmma_from_registers(Fragment<uint32_t, n / 4>& d, const Fragment<uint32_t, 4>& a, SmemDescriptor b,
+                                      bool accumulate) noexcept;
+
+/// ...m64nNk32.s32.A.B{.satfinite} d, a-desc, b-desc, accumulate for int8_t and uint8_t.
+template <int n, class A, class B, WgmmaOverflow overflow = WgmmaOverflow::wrap>
+WARPLOOM_FN void wgmma(Fragment<int32_t, n / 2>& d, SmemDescriptor a, SmemDescriptor b, bool accumulate) noexcept;
+template <int n, class A, class B, WgmmaOverflow overflow = WgmmaOverflow::wrap>
+WARPLOOM_FN void wgmma_from_registers(Fragment<int32_t, n / 2>& d, const Fragment<uint32_t, 4>& a, SmemDescriptor b,
                                       bool accumulate) noexcept;
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

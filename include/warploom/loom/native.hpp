@@ -6,6 +6,7 @@
 #include "warploom/arch/config.hpp"
 #include "warploom/types/descriptor.hpp"
 #include "warploom/types/tensor_map.hpp"
+#include "warploom/types/wgmma_types.hpp"
 
 namespace warploom::loom::native {
 
@@ -124,13 +125,16 @@ struct WgmmaRegisters {
 };
 struct WgmmaForm {
   uint32_t n = 8;
-  DType a_type = DType::bf16, b_type = DType::bf16;
+  WgmmaType a_type = WgmmaType::bf16, b_type = WgmmaType::bf16;
   Major a_major = Major::k, b_major = Major::k;
+  WgmmaResult d_type = WgmmaResult::f32;
+  WgmmaNegate negate = WgmmaNegate::none;
+  WgmmaOverflow overflow = WgmmaOverflow::wrap;
   friend constexpr bool operator==(const WgmmaForm&, const WgmmaForm&) = default;
 };
-/// One thread's operands. A is in registers where `a` is not null.
+/// One thread's operands. A is in registers where `a` is not null. D is n / 2 registers of f32 or s32, n / 4 of f16 pairs.
 struct WgmmaLane {
-  float* d = nullptr;
+  void* d = nullptr;
   WgmmaRegisters* d_state = nullptr;
   const uint32_t* a = nullptr;
   WgmmaRegisters* a_state = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "loom/units/tensor_core.hpp"
+#include "warploom/loom/numerics.hpp"
 
 namespace warploom::loom {
 
@@ -14,7 +15,7 @@ struct WgmmaCell {
   uint32_t column = 0;  ///< of D; of A the byte along K at which the register starts
   friend bool operator==(const WgmmaCell&, const WgmmaCell&) = default;
 };
-/// Where f32 accumulator register `index` of a thread of the warpgroup belongs in D.
+/// Where accumulator value `index` of a thread of the warpgroup belongs in D: a register of f32 or s32, half of one of f16.
 WgmmaCell wgmma_accumulator_cell(uint32_t thread, uint32_t index);
 /// Where A register `index` (0 to 3) of a thread belongs in A: four bytes of one row.
 WgmmaCell wgmma_operand_cell(uint32_t thread, uint32_t index);
@@ -22,7 +23,7 @@ WgmmaCell wgmma_operand_cell(uint32_t thread, uint32_t index);
 /// Decodes a wgmma descriptor, or says which reserved bits are wrong.
 Result<SmemDescriptorFields> decode_wgmma_descriptor(SmemDescriptor descriptor);
 
-/// A decoded, legal wgmma with f32 accumulation.
+/// A decoded, legal wgmma.
 struct WgmmaOperation {
   native::WgmmaForm form;
   uint32_t k = 0;
@@ -39,11 +40,11 @@ SharedRange wgmma_range(const WgmmaOperation& op, bool operand_b);
 /// What the instruction reads and writes: the CTA's window, and each thread's registers (A where it is in registers).
 struct WgmmaMemory {
   const std::byte* shared = nullptr;
-  float* d[warpgroup_size] = {};
+  void* d[warpgroup_size] = {};
   const uint32_t* a[warpgroup_size] = {};
 };
 
-/// D = A*B (+ D) in fp32 ("fast" numerics, as execute_mma). Operand ranges must have been checked.
-void execute_wgmma(const WgmmaOperation& op, const WgmmaMemory& memory);
+/// D = A*B (+ D). Fast numerics are for f32 results of 16- and 8-bit floats; every other form is exact. Operand ranges must have been checked.
+void execute_wgmma(const WgmmaOperation& op, const WgmmaMemory& memory, Numerics numerics = Numerics::fast);
 
 }  // namespace warploom::loom

@@ -17,25 +17,25 @@ namespace {
 using test::json;
 using test::number;
 
-const std::map<std::string, DType> types{
-    {"f16", DType::f16}, {"bf16", DType::bf16}, {"e4m3", DType::e4m3}, {"e5m2", DType::e5m2}, {"u8", DType::e4m3}};
+const std::map<std::string, WgmmaType> types{
+    {"f16", WgmmaType::f16}, {"bf16", WgmmaType::bf16}, {"e4m3", WgmmaType::e4m3}, {"e5m2", WgmmaType::e5m2}, {"u8", WgmmaType::e4m3}};
 const std::map<int, Swizzle> swizzles{{0, Swizzle::none}, {32, Swizzle::b32}, {64, Swizzle::b64}, {128, Swizzle::b128}};
 
-uint32_t encode(DType type, float value) {
+uint32_t encode(WgmmaType type, float value) {
   switch (type) {
-    case DType::e4m3: return to_e4m3(value).bits;
-    case DType::e5m2: return to_e5m2(value).bits;
-    case DType::bf16: return to_bf16(value).bits;
+    case WgmmaType::e4m3: return to_e4m3(value).bits;
+    case WgmmaType::e5m2: return to_e5m2(value).bits;
+    case WgmmaType::bf16: return to_bf16(value).bits;
     default: return to_f16(value).bits;
   }
 }
 
-float decode(DType type, const uint8_t* at) {
+float decode(WgmmaType type, const uint8_t* at) {
   const auto half = static_cast<uint16_t>(at[0] | at[1] << 8);
   switch (type) {
-    case DType::e4m3: return to_float(e4m3{at[0]});
-    case DType::e5m2: return to_float(e5m2{at[0]});
-    case DType::bf16: return to_float(bf16{half});
+    case WgmmaType::e4m3: return to_float(e4m3{at[0]});
+    case WgmmaType::e5m2: return to_float(e5m2{at[0]});
+    case WgmmaType::bf16: return to_float(bf16{half});
     default: return to_float(f16{half});
   }
 }
@@ -50,18 +50,18 @@ class Machine {
       memory_.a[thread] = &a_[thread * 4];
     }
   }
-  void put(uint32_t address, DType type, float value) {
+  void put(uint32_t address, WgmmaType type, float value) {
     const uint32_t code = encode(type, value);
     std::memcpy(&window_[address], &code, size_of(type));
   }
-  void put(const SmemDescriptorFields& descriptor, Major major, DType type, uint32_t row, uint32_t k, float value) {
+  void put(const SmemDescriptorFields& descriptor, Major major, WgmmaType type, uint32_t row, uint32_t k, float value) {
     put(operand_address(descriptor, major, size_of(type), row, k), type, value);
   }
-  float at(uint32_t address, DType type) const {
+  float at(uint32_t address, WgmmaType type) const {
     return decode(type, reinterpret_cast<const uint8_t*>(&window_[address]));
   }
   /// Register element: 16-bit types have two of them in a register, 8-bit types four.
-  void put_a(uint32_t thread, uint32_t element, DType type, float value) {
+  void put_a(uint32_t thread, uint32_t element, WgmmaType type, float value) {
     const uint32_t code = encode(type, value);
     std::memcpy(reinterpret_cast<std::byte*>(&a_[thread * 4]) + element * size_of(type), &code, size_of(type));
   }
@@ -137,14 +137,14 @@ TEST(Wgmma, AccumulatorsAsOnH200) {
     const uint32_t n = row["n"];
     Machine machine;
     for (uint32_t m = 0; m < 64; ++m) {
-      machine.put(plain(1024), Major::k, DType::f16, m, 3, static_cast<float>(m));
-      machine.put(plain(1024), Major::k, DType::f16, m, 11, 64);
+      machine.put(plain(1024), Major::k, WgmmaType::f16, m, 3, static_cast<float>(m));
+      machine.put(plain(1024), Major::k, WgmmaType::f16, m, 11, 64);
     }
     for (uint32_t c = 0; c < n; ++c) {
-      machine.put(plain(65536), Major::k, DType::f16, c, 3, 1);
-      machine.put(plain(65536), Major::k, DType::f16, c, 11, static_cast<float>(c));
+      machine.put(plain(65536), Major::k, WgmmaType::f16, c, 3, 1);
+      machine.put(plain(65536), Major::k, WgmmaType::f16, c, 11, static_cast<float>(c));
     }
-    machine.multiply({n, DType::f16, DType::f16}, false, plain(1024), plain(65536), false);
+    machine.multiply({n, WgmmaType::f16, WgmmaType::f16}, false, plain(1024), plain(65536), false);
     for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
       for (uint32_t i = 0; i < n / 2; ++i) {
         const size_t at = row["offset"].get<size_t>() + 2 * (thread * n / 2 + i);
@@ -163,7 +163,7 @@ TEST(Wgmma, OperandRegistersAsOnH200) {
   for (const json& row : test::read_json_lines("h200_wgmma_maps.jsonl")) {
     if (row["what"] != "a_fragment" || row["type"] == "tf32") continue;
     ++rows;
-    const DType type = types.at(row["type"]);
+    const WgmmaType type = types.at(row["type"]);
     const uint32_t k = row["k"], elements = k / 2;
     Machine machine;
     for (uint32_t i = 0; i < k; ++i) machine.put(plain(4096), Major::k, type, i, i, 1);
@@ -194,7 +194,7 @@ TEST(Wgmma, DescriptorsReadAsOnH200) {
     if (row["what"] != "descriptor" || row["type"] == "tf32") continue;
     ++rows;
     SCOPED_TRACE(row.dump());
-    const DType type = types.at(row["type"]);
+    const WgmmaType type = types.at(row["type"]);
     const uint32_t base = row["smem_base"], k = row["k"];
     const bool operand_b = row["operand"] == "B";
     const Major major = row["major"] == "K" ? Major::k : Major::mn;
@@ -233,7 +233,7 @@ TEST(Wgmma, ProductsCloseToAnH200) {
   const std::vector<uint8_t> data = test::read_bytes("h200_wgmma_f32.bin");
   int tiles = 0;
   for (const json& row : test::read_json_lines("h200_wgmma_f32.jsonl")) {
-    const DType a_type = types.at(row["a"]), b_type = types.at(row["b"]);
+    const WgmmaType a_type = types.at(row["a"]), b_type = types.at(row["b"]);
     const uint32_t k = row["k"], chain = row["chain"], extent = k * chain;
     const size_t a_bytes = row["a_bytes"], b_bytes = row["b_bytes"], c_bytes = row["c_bytes"];
     const int fraction = size_of(a_type) == 1 ? 13 : 25;
@@ -287,9 +287,9 @@ TEST(Wgmma, ProductsCloseToAnH200) {
 
 /// Every legal N with every pair of types, majors and swizzles taken in turn, A from both places: exact in integers.
 TEST(Wgmma, IntegersAreExact) {
-  const std::pair<DType, DType> pairs[] = {{DType::bf16, DType::bf16}, {DType::f16, DType::f16},
-                                           {DType::e4m3, DType::e4m3}, {DType::e4m3, DType::e5m2},
-                                           {DType::e5m2, DType::e4m3}, {DType::e5m2, DType::e5m2}};
+  const std::pair<WgmmaType, WgmmaType> pairs[] = {{WgmmaType::bf16, WgmmaType::bf16}, {WgmmaType::f16, WgmmaType::f16},
+                                           {WgmmaType::e4m3, WgmmaType::e4m3}, {WgmmaType::e4m3, WgmmaType::e5m2},
+                                           {WgmmaType::e5m2, WgmmaType::e4m3}, {WgmmaType::e5m2, WgmmaType::e5m2}};
   auto tile = [](uint32_t start, Major major, Swizzle swizzle) -> SmemDescriptorFields {
     const uint32_t span = swizzle_span(swizzle);
     if (swizzle == Swizzle::none) return {start, 128, 256, 0, swizzle};
@@ -368,18 +368,18 @@ TEST(Wgmma, FormsThatDoNotExistAreRejected) {
   auto legal = [&](const native::WgmmaForm& form, bool a_in_registers = false) {
     return static_cast<bool>(decode_wgmma(form, a_in_registers, d, d, false));
   };
-  EXPECT_TRUE(legal({256, DType::bf16, DType::bf16, Major::mn, Major::mn}));
-  EXPECT_TRUE(legal({8, DType::e4m3, DType::e5m2}));
-  EXPECT_FALSE(legal({0, DType::bf16, DType::bf16}));
-  EXPECT_FALSE(legal({12, DType::bf16, DType::bf16}));
-  EXPECT_FALSE(legal({264, DType::bf16, DType::bf16}));
-  EXPECT_FALSE(legal({64, DType::bf16, DType::f16}));
-  EXPECT_FALSE(legal({64, DType::bf16, DType::e4m3}));
-  EXPECT_FALSE(legal({64, DType::f32, DType::f32}));
-  EXPECT_FALSE(legal({64, DType::e4m3, DType::e4m3, Major::k, Major::mn}));
-  EXPECT_FALSE(legal({64, DType::e4m3, DType::e4m3, Major::mn, Major::k}));
-  EXPECT_FALSE(legal({64, DType::bf16, DType::bf16, Major::mn, Major::k}, true));
-  EXPECT_TRUE(legal({64, DType::bf16, DType::bf16, Major::k, Major::mn}, true));
+  EXPECT_TRUE(legal({256, WgmmaType::bf16, WgmmaType::bf16, Major::mn, Major::mn}));
+  EXPECT_TRUE(legal({8, WgmmaType::e4m3, WgmmaType::e5m2}));
+  EXPECT_FALSE(legal({0, WgmmaType::bf16, WgmmaType::bf16}));
+  EXPECT_FALSE(legal({12, WgmmaType::bf16, WgmmaType::bf16}));
+  EXPECT_FALSE(legal({264, WgmmaType::bf16, WgmmaType::bf16}));
+  EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::f16}));
+  EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::e4m3}));
+  EXPECT_FALSE(legal({64, WgmmaType::s8, WgmmaType::bf16}));
+  EXPECT_FALSE(legal({64, WgmmaType::e4m3, WgmmaType::e4m3, Major::k, Major::mn}));
+  EXPECT_FALSE(legal({64, WgmmaType::e4m3, WgmmaType::e4m3, Major::mn, Major::k}));
+  EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::bf16, Major::mn, Major::k}, true));
+  EXPECT_TRUE(legal({64, WgmmaType::bf16, WgmmaType::bf16, Major::k, Major::mn}, true));
 }
 
 }  // namespace
