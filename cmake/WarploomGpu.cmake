@@ -134,7 +134,7 @@ set_target_properties(warploom_gpu_c PROPERTIES
 
 find_package(CLI11 CONFIG REQUIRED)
 add_library(warploom_bench_gpu OBJECT
-  src/bench/contenders.cpp src/bench/cublaslt.cpp src/bench/device.cpp src/bench/gpu_tests.cpp src/bench/nvml.cpp
+  src/bench/contenders.cpp src/bench/cublaslt.cpp src/bench/device.cpp src/bench/exact_hashes.cpp src/bench/gpu_tests.cpp src/bench/nvml.cpp
   src/bench/on_gpu.cpp src/bench/operands.cpp src/bench/protocols.cpp src/bench/device_kernels.cu)
 set_target_properties(warploom_bench_gpu PROPERTIES CUDA_COMPILER_LAUNCHER "${nvcc_launcher}")
 target_include_directories(warploom_bench_gpu PRIVATE src "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}")
@@ -143,7 +143,9 @@ set_property(SOURCE src/bench/device_kernels.cu APPEND PROPERTY COMPILE_OPTIONS 
 target_link_libraries(warploom_bench_gpu
   PRIVATE warploom_options warploom_gpu CUDA::cudart_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
 
-add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp)
+# Made-up data comes with the library's own files: `warploom` has them from libwarploom, which this program goes without.
+add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp src/gpu/program_hook.cpp
+  src/kernels/gemm_data.cpp src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp)
 set_target_properties(warploom_bench PROPERTIES
   OUTPUT_NAME warploom-bench
   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"

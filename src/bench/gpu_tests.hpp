@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace warploom::bench {
 
@@ -16,5 +17,9 @@ int soak(double seconds, uint64_t seed);
 /// For every configuration: repeated launches give the same bits, and so do a row whatever the number of rows, and a
 /// CUDA graph.
 int invariance();
+
+/// Runs the problems of bench/exact_problems.hpp, writes their hashes to a file and compares them with another's; either
+/// name may be "".
+int exact_hashes(const std::string& written, const std::string& expected);
 
 }  // namespace warploom::bench

@@ -98,6 +98,8 @@ int on_gpu(const Arguments& arguments, const std::vector<Case>& cases) {
   if (arguments.random > 0) return random_problems(arguments.random, arguments.seed, arguments.seconds);
   if (arguments.soak > 0) return soak(arguments.soak, arguments.seed);
   if (arguments.invariance) return invariance();
+  if (!arguments.exact_hashes.empty() || !arguments.exact_expected.empty())
+    return exact_hashes(arguments.exact_hashes, arguments.exact_expected);
   return measure_all(arguments, cases);
 }
 

@@ -79,6 +79,10 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--random", a.random, "Run so many random problems against a plain reference, or see them refused");
   app.add_option("--seed", a.seed, "Of --random and --soak")->capture_default_str();
   app.add_option("--soak", a.soak, "Launch mixed problems back to back for so many seconds: no bit may differ");
+  app.add_option("--exact-hashes", a.exact_hashes,
+                 "Run small problems with every kernel and write the hashes of their results to a file");
+  app.add_option("--exact-expected", a.exact_expected,
+                 "The same, compared with such a file: tests/data/exact_kernels.jsonl is the loom's");
   app.add_flag("--invariance", a.invariance, "Repeated runs, and a row beside fewer or more rows, give the same bits");
 }
 

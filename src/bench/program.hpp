@@ -28,6 +28,7 @@ struct Arguments {
   int random = 0;
   uint64_t seed = 1;
   double soak = 0;
+  std::string exact_hashes, exact_expected;
 };
 
 /// What the programs say of themselves.
