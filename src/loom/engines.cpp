@@ -6,21 +6,11 @@
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
-#include "loom/units/exact_operands.hpp"
 
 namespace warploom::loom {
 namespace {
 
 constexpr uint32_t reluctance_odds = 4;  // random policy: one in so many operations completes as late as possible
-
-bool accumulators_overlap(const AsyncOp& a, const AsyncOp& b) {
-  const uint32_t a_begin = a.mma.d & 0xffff, b_begin = b.mma.d & 0xffff;
-  const uint32_t a_end = a_begin + accumulator_columns(a.mma.cta_group, a.mma.m, a.mma.n);
-  const uint32_t b_end = b_begin + accumulator_columns(b.mma.cta_group, b.mma.m, b.mma.n);
-  return a.issuer->cta->rank / static_cast<uint32_t>(a.cta_group) ==
-             b.issuer->cta->rank / static_cast<uint32_t>(b.cta_group) &&
-         a_begin < b_end && b_begin < a_end;
-}
 
 /// Does `later` wait for `earlier`? Only the pairs the instruction set orders; everything else may overtake.
 bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
@@ -28,16 +18,14 @@ bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
     return earlier.kind == AsyncOp::Kind::cp_async && earlier.issuer == later.issuer;
   if (earlier.kind == AsyncOp::Kind::wgmma && later.kind == AsyncOp::Kind::wgmma)
     return earlier.issuer->cta == later.issuer->cta && earlier.issuer->warp->index == later.issuer->warp->index;
-  if (earlier.kind != AsyncOp::Kind::mma || earlier.issuer != later.issuer || earlier.cta_group != later.cta_group)
-    return false;
-  if (later.kind == AsyncOp::Kind::commit) return true;
-  return later.kind == AsyncOp::Kind::mma && accumulators_overlap(earlier, later);
+  return tcgen05_ordered(earlier, later);
 }
 
 /// Work that is ordered behind other work at all.
 bool may_wait(const AsyncOp& op) {
   return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::commit ||
-         op.kind == AsyncOp::Kind::cp_async_arrive || op.kind == AsyncOp::Kind::wgmma;
+         op.kind == AsyncOp::Kind::cp_async_arrive || op.kind == AsyncOp::Kind::wgmma ||
+         op.kind == AsyncOp::Kind::tmem_copy || op.kind == AsyncOp::Kind::tmem_shift;
 }
 
 bool writes_shared(const AsyncOp& op) {
@@ -185,24 +173,9 @@ void Cluster::progress(AsyncOp& op, bool& done) {
       if (--op.group->writes_left == 0) wake_bulk_waiters(*op.issuer);
       return;
     }
-    case AsyncOp::Kind::mma: {
-      MmaMemory memory[2];
-      const uint32_t first =
-          op.issuer->cta->rank / static_cast<uint32_t>(op.cta_group) * static_cast<uint32_t>(op.cta_group);
-      for (int i = 0; i < op.cta_group; ++i) {
-        Cta& cta = *ctas_[first + static_cast<uint32_t>(i)];
-        if (cta.alive == 0) {
-          fail_async(op, "EXIT-REMOTE", fmt::format("tcgen05.mma works on CTA {}, which has exited", cta.rank));
-          return;
-        }
-        memory[i] = {cta.window, cta.window_bytes, cta.tmem};
-      }
-      if (launch_.options->numerics == Numerics::exact)
-        execute_mma_exact(op.mma, memory);
-      else
-        execute_mma(op.mma, memory);
-      return;
-    }
+    case AsyncOp::Kind::mma:
+    case AsyncOp::Kind::tmem_copy:
+    case AsyncOp::Kind::tmem_shift: return complete_tcgen05(op);
     case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
@@ -359,51 +332,6 @@ void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only)
 
 void Cluster::wake_bulk_waiters(Thread& thread) {
   if (thread.state == Thread::State::parked && thread.wait.kind == WaitKind::bulk_group) wake(thread, thread.time);
-}
-
-void Cluster::mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b,
-                  uint32_t idesc, bool accumulate) {
-  step(thread, pc);
-  note_cta_group(thread, pc, cta_group);
-  Result<MmaOperation> decoded = decode_mma(kind, cta_group, d, {a}, {b}, {idesc}, accumulate);
-  if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
-  for (bool operand_b : {false, true}) {
-    const SharedRange range = operand_range(*decoded, operand_b);
-    if (range.begin < window_start || range.end > window_start + launch_.config->shared_bytes)
-      fail(thread, pc, "OOB-SHARED",
-           fmt::format("operand {} of tcgen05.mma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
-                       operand_b ? 'B' : 'A', range.begin, range.end));
-  }
-  const uint32_t column = d & 0xffff;
-  const uint32_t columns = accumulator_columns(cta_group, decoded->m, decoded->n);
-  check_accumulator(*thread.warp, 1u << thread.id.lane, pc, "tcgen05.mma", column, columns);
-  const uint32_t first = thread.cta->rank / static_cast<uint32_t>(cta_group) * static_cast<uint32_t>(cta_group);
-  uint64_t begin = thread.time;
-  for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i) {
-    const Cta& cta = *ctas_[first + i];
-    const bool allocated = std::any_of(cta.allocations.begin(), cta.allocations.end(), [&](const auto& allocation) {
-      return column >= allocation.first && column + columns <= allocation.first + allocation.second;
-    });
-    if (!allocated)
-      fail(thread, pc, "TMEM-RULE",
-           fmt::format("tcgen05.mma writes columns {} to {} of CTA {}, which are not allocated", column,
-                       column + columns - 1, cta.rank));
-    begin = std::max(begin, cta.tensor_free_at);
-  }
-  auto op = std::make_unique<AsyncOp>();
-  op->kind = AsyncOp::Kind::mma;
-  op->issuer = &thread;
-  op->pc = pc;
-  op->issued = thread.time;
-  op->cta_group = cta_group;
-  op->mma = *decoded;
-  const uint64_t rate = cost::mma_macs * static_cast<uint64_t>(cta_group) / (kind == MmaKind::f8f6f4 ? 1 : 2);
-  op->finish = begin + static_cast<uint64_t>(decoded->m) * decoded->n * decoded->k / rate;
-  for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i) {
-    ctas_[first + i]->tensor_free_at = op->finish;
-    record(EventKind::mma, *ctas_[first + i], thread.id.warp, begin, op->finish, columns, "mma");
-  }
-  issue(std::move(op));
 }
 
 void Cluster::commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask) {

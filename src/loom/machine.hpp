@@ -1,8 +1,8 @@
 // The machine that runs one cluster: its CTAs with their memories, barriers and threads, the asynchronous work in
 // flight, and the scheduler that owns every choice. Front ends (native.cpp) issue operations on it; it knows nothing of
-// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, tensor core), cp_async.cpp,
-// launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, divergence.cpp, diagnose.cpp (from state
-// to Report).
+// them. Files: scheduler.cpp (who runs, what completes), barriers.cpp, engines.cpp (TMA, commits), tcgen05.cpp,
+// cp_async.cpp, launch_control.cpp, tensor_memory.cpp, wgmma.cpp, registers.cpp, claims.cpp, divergence.cpp,
+// diagnose.cpp (from state to Report).
 #pragma once
 
 #include <cstring>
@@ -20,6 +20,7 @@
 #include "loom/random.hpp"
 #include "loom/trace_points.hpp"
 #include "loom/units/mbarrier.hpp"
+#include "loom/units/tensor_copy.hpp"
 #include "loom/units/tensor_core.hpp"
 #include "loom/units/tma.hpp"
 #include "loom/warpgroup.hpp"
@@ -147,7 +148,7 @@ struct Collective {
 
 /// A tcgen05.ld or st between issue and wait.
 struct TmemAccess {
-  native::TmemShape shape = native::TmemShape::m32x32b;
+  native::TmemForm form;
   uint32_t count = 0;
   uint32_t address = 0;
   bool load = true;
@@ -257,7 +258,9 @@ struct AsyncOp {
     cp_async_arrive,
     store_async,
     try_cancel,
-    wgmma
+    wgmma,
+    tmem_copy,
+    tmem_shift
   };
 
   Kind kind = Kind::mma;
@@ -289,9 +292,14 @@ struct AsyncOp {
   // mma
   MmaOperation mma;
   int cta_group = 1;
+  // tmem_copy; tmem_shift at TMEM address `offset`
+  TmemCopyOperation copy;
   // wgmma
   std::shared_ptr<WgmmaInstruction> wgmma;
 };
+
+/// Does the instruction set order these two, if both are tcgen05 work (tcgen05.cpp)?
+bool tcgen05_ordered(const AsyncOp& earlier, const AsyncOp& later);
 
 /// What all clusters of a launch share; read-only while they run.
 struct LaunchContext {
@@ -402,9 +410,13 @@ class Cluster {
   void tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at);
   void bulk_commit(Thread& thread, Pc pc);
   void bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only);
-  void mma(Thread& thread, Pc pc, MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc,
-           bool accumulate);
   void commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask);
+
+  // ---- tcgen05 (tcgen05.cpp)
+  void mma(Thread& thread, Pc pc, const native::MmaInstruction& instruction);
+  void tmem_copy(Thread& thread, Pc pc, TmemCopy shape, Expand expand, int cta_group, uint32_t destination,
+                 uint64_t source);
+  void tmem_shift(Thread& thread, Pc pc, int cta_group, uint32_t address);
 
   // ---- cp.async (cp_async.cpp)
   void cp_async(Thread& thread, Pc pc, uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes);
@@ -424,7 +436,7 @@ class Cluster {
   void tmem_alloc(Warp& warp, Pc pc, int cta_group, uint32_t slot, uint32_t columns);
   void tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint32_t columns);
   void tmem_relinquish(Warp& warp, Pc pc, int cta_group);
-  void tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::TmemShape shape, uint32_t count,
+  void tmem_access(Warp& warp, Pc pc, const Collective& lanes, const native::TmemForm& form, uint32_t count,
                    uint32_t address, bool load);
   void tmem_wait(Warp& warp, Pc pc, bool load);
 
@@ -501,6 +513,16 @@ class Cluster {
   /// The signal that finished work owes to its barrier; null and a finding when that cannot take it.
   const Barrier* deliver(const AsyncOp& op, SignalKind kind, const char* what);
   void wake_bulk_waiters(Thread& thread);
+
+  // tcgen05.cpp
+  /// The first CTA of the group that the thread's tcgen05 work of this cta_group runs on.
+  uint32_t first_of_group(const Thread& thread, int cta_group) const {
+    const auto group = static_cast<uint32_t>(cta_group);
+    return thread.cta->rank / group * group;
+  }
+  /// Reports columns that are not allocated in every CTA of the group, or held by nobody. `what`: "tcgen05.mma writes"
+  void check_tmem_use(Thread& thread, Pc pc, int cta_group, const char* instruction, const TmemUse& use);
+  void complete_tcgen05(AsyncOp& op);
 
   // cp_async.cpp, launch_control.cpp
   void land_copy(AsyncOp& op);

@@ -306,16 +306,16 @@ void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
     thread().cluster->tmem_dealloc(*thread().warp, pc, cta_group, base, columns);
   });
 }
-void tmem_load(TmemShape shape, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept {
+void tmem_load(const TmemForm& form, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept {
   const Pc pc = WARPLOOM_PC;
   warp_operation(pc, "tcgen05.ld", {.a = address, .p = registers, .q = in_flight}, [&](const Collective& lanes) {
-    thread().cluster->tmem_access(*thread().warp, pc, lanes, shape, count, address, true);
+    thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, true);
   });
 }
-void tmem_store(TmemShape shape, uint32_t count, const uint32_t* registers, uint32_t address) noexcept {
+void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers, uint32_t address) noexcept {
   const Pc pc = WARPLOOM_PC;
   warp_operation(pc, "tcgen05.st", {.a = address, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
-    thread().cluster->tmem_access(*thread().warp, pc, lanes, shape, count, address, false);
+    thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, false);
   });
 }
 void tmem_wait_load() noexcept {
@@ -338,7 +338,22 @@ void fragment_misuse(const char* what) noexcept {
 }
 
 void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept {
-  thread().cluster->mma(thread(), WARPLOOM_PC, kind, cta_group, d, a, b, idesc, accumulate);
+  MmaInstruction instruction;
+  instruction.kind = kind;
+  instruction.cta_group = cta_group;
+  instruction.d = d;
+  instruction.a = a;
+  instruction.b = b;
+  instruction.idesc = idesc;
+  instruction.accumulate = accumulate;
+  thread().cluster->mma(thread(), WARPLOOM_PC, instruction);
+}
+void umma(const MmaInstruction& instruction) noexcept { thread().cluster->mma(thread(), WARPLOOM_PC, instruction); }
+void tmem_copy(TmemCopy shape, Expand expand, int cta_group, uint32_t destination, uint64_t source) noexcept {
+  thread().cluster->tmem_copy(thread(), WARPLOOM_PC, shape, expand, cta_group, destination, source);
+}
+void tmem_shift_down(int cta_group, uint32_t address) noexcept {
+  thread().cluster->tmem_shift(thread(), WARPLOOM_PC, cta_group, address);
 }
 void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
   thread().cluster->commit(thread(), WARPLOOM_PC, cta_group, barrier, cta_mask);

@@ -6,6 +6,7 @@
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
+#include "loom/units/unconfirmed.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -114,16 +115,28 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
   auto touches = [&](uint32_t column, uint32_t count) { return column < base + columns && base < column + count; };
   for (const auto& other : cta.warps)
     for (const TmemAccess& access : other->accesses)
-      if (touches(access.address & 0x1ff, register_columns(access.shape, access.count)))
+      if (touches(access.address & 0x1ff, register_columns(access.form, access.count)))
         fail(thread, pc, "TMEM-RULE",
              fmt::format("tcgen05.dealloc while a {} of warp {} on these columns has not been waited for",
                          access.load ? "tcgen05.ld" : "tcgen05.st", other->index));
-  for (const auto& op : pending_)
-    if (op->kind == AsyncOp::Kind::mma &&
-        op->issuer->cta->rank / static_cast<uint32_t>(op->cta_group) ==
-            cta.rank / static_cast<uint32_t>(op->cta_group) &&
-        touches(op->mma.d & 0x1ff, accumulator_columns(op->cta_group, op->mma.m, op->mma.n)))
-      fail(thread, pc, "TMEM-RULE", "tcgen05.dealloc while a tcgen05.mma on these columns is in flight");
+  for (const auto& op : pending_) {
+    const bool core = op->kind == AsyncOp::Kind::mma, copy = op->kind == AsyncOp::Kind::tmem_copy,
+               shift = op->kind == AsyncOp::Kind::tmem_shift;
+    if ((!core && !copy && !shift) ||
+        first_of_group(*op->issuer, op->cta_group) !=
+            cta.rank / static_cast<uint32_t>(op->cta_group) * static_cast<uint32_t>(op->cta_group))
+      continue;
+    bool used = false;
+    if (core)
+      for (const TmemUse& use : tmem_uses(op->mma)) used = used || touches(use.column, use.columns);
+    if (copy) used = touches(op->copy.destination & 0xffff, op->copy.columns());
+    if (shift) used = touches(op->offset & 0x1ff, shift_columns);
+    if (used)
+      fail(thread, pc, "TMEM-RULE",
+           fmt::format("tcgen05.dealloc while a tcgen05.{} on these columns is in flight", core   ? "mma"
+                                                                                           : copy ? "cp"
+                                                                                                  : "shift"));
+  }
   if (cta_group == 2) {
     const uint32_t pair = cta.rank / 2 * 2 + 1;
     PairWait& peer = pair_waits_[pair];
@@ -159,15 +172,24 @@ namespace {
 void touch(const Cta& cta, TmemAccess& access) {
   const uint32_t lane_base = access.address >> 16 & 0x7f;
   const uint32_t column_base = access.address & 0x1ff;
+  auto word = [&](uint32_t lane, uint32_t i, uint32_t half) -> uint32_t& {
+    const TmemCell cell = register_cell(access.form, lane, i, half);
+    return cta.tmem[(lane_base + cell.lane) * tmem_column_count + column_base + cell.column];
+  };
   for (uint32_t lane = 0; lane < 32; ++lane) {
     for (uint32_t i = 0; i < access.count; ++i) {
-      const TmemCell cell = register_cell(access.shape, lane, i);
-      uint32_t& word = cta.tmem[(lane_base + cell.lane) * tmem_column_count + column_base + cell.column];
       uint32_t& value = access.values[lane * access.count + i];
-      if (access.load)
-        value = word;
-      else
-        word = value;
+      if (!access.form.packed) {
+        if (access.load)
+          value = word(lane, i, 0);
+        else
+          word(lane, i, 0) = value;
+      } else if (access.load) {
+        value = (word(lane, i, 0) & 0xffff) | word(lane, i, 1) << 16;
+      } else {
+        word(lane, i, 0) = (value & 0xffff) | unconfirmed::unpacked_upper_half << 16;
+        word(lane, i, 1) = value >> 16 | unconfirmed::unpacked_upper_half << 16;
+      }
     }
   }
   access.touched = true;
@@ -175,7 +197,7 @@ void touch(const Cta& cta, TmemAccess& access) {
 
 }  // namespace
 
-void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::TmemShape shape, uint32_t count,
+void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, const native::TmemForm& form, uint32_t count,
                           uint32_t address, bool load) {
   Thread& thread = *running_;
   Cta& cta = *warp.cta;
@@ -185,13 +207,15 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::Tm
       fail(thread, pc, "TMEM-RULE", fmt::format("{} with different addresses in lanes 0 and {}", name, lane));
   const uint32_t lane_base = address >> 16 & 0x7f;
   const uint32_t quarter = 32 * (warp.index % 4);
-  const bool half = shape == native::TmemShape::m16x256b;
+  if (const std::string broken = broken_register_count(form, count); !broken.empty())
+    fail(thread, pc, "TMEM-RULE", fmt::format("{} {}", name, broken));
+  const bool half = form.shape != native::TmemShape::m32x32b;
   if (lane_base != quarter && !(half && lane_base == quarter + 16))
     fail(thread, pc, "TMEM-LANE",
          fmt::format("{} at lane {} by warp {}, which may touch lanes {} to {} only", name, lane_base, warp.index,
                      quarter, quarter + 31));
   const uint32_t column = address & 0x1ff;
-  const uint32_t columns = register_columns(shape, count);
+  const uint32_t columns = register_columns(form, count);
   const bool allocated = std::any_of(cta.allocations.begin(), cta.allocations.end(), [&](const auto& allocation) {
     return column >= allocation.first && column + columns <= allocation.first + allocation.second;
   });
@@ -202,7 +226,7 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, native::Tm
   check_accumulator(warp, 0xffffffffu, pc, name, column, columns);
 
   TmemAccess access;
-  access.shape = shape;
+  access.form = form;
   access.count = count;
   access.address = address;
   access.load = load;

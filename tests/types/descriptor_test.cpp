@@ -5,6 +5,7 @@
 #include <map>
 
 #include "support/golden.hpp"
+#include "warploom/types/block_scaled.hpp"
 
 namespace warploom {
 namespace {
@@ -61,9 +62,57 @@ TEST(InstructionDescriptor, EncodesAndDecodesAsCutlass) {
   EXPECT_EQ(rows, expected);
 }
 
+TEST(InstructionDescriptor, BlockScaledEncodesAndDecodesAsCutlass) {
+  std::map<std::string, int> rows;
+  for (const auto& row : test::read_csv("tcgen05_idesc.csv")) {
+    const std::string& kind = row[0];
+    if (!kind.starts_with("mx")) continue;
+    ++rows[kind];
+    const auto code = [&](const std::string& type) {
+      return kind == "mxf8f6f4" ? type_code("f8f6f4", type) : uint32_t{1};
+    };
+    BlockScaledFields f;
+    f.a_type = code(row[1]);
+    f.b_type = code(row[2]);
+    EXPECT_EQ(row[3], "f32");
+    f.scale_type = row[4] == "ue8m0" ? ScaleType::ue8m0 : ScaleType::ue4m3;
+    f.m = static_cast<uint32_t>(number(row[5]));
+    f.n = static_cast<uint32_t>(number(row[6]));
+    f.a_major = row[7] == "K" ? Major::k : Major::mn;
+    f.b_major = row[8] == "K" ? Major::k : Major::mn;
+    f.negate_a = row[9] == "1";
+    f.negate_b = row[10] == "1";
+    f.sparse = row[12] == "1";
+    f.sfa_id = static_cast<uint32_t>(number(row[15]));
+    f.sfb_id = static_cast<uint32_t>(number(row[16]));
+    const auto golden = static_cast<uint32_t>(number(row[17]));
+    EXPECT_EQ(encode_block_scaled(f).bits, golden) << kind << " row with " << row[17];
+
+    const BlockScaledFields d = decode_block_scaled({golden});
+    EXPECT_EQ(d.a_type, f.a_type);
+    EXPECT_EQ(d.b_type, f.b_type);
+    EXPECT_EQ(d.scale_type, f.scale_type);
+    EXPECT_EQ(d.m, f.m);
+    EXPECT_EQ(d.n, f.n);
+    EXPECT_EQ(d.a_major, f.a_major);
+    EXPECT_EQ(d.b_major, f.b_major);
+    EXPECT_EQ(d.negate_a, f.negate_a);
+    EXPECT_EQ(d.negate_b, f.negate_b);
+    EXPECT_EQ(d.sparse, f.sparse);
+    EXPECT_EQ(d.sfa_id, f.sfa_id);
+    EXPECT_EQ(d.sfb_id, f.sfb_id);
+    EXPECT_FALSE(d.k96);
+  }
+  const std::map<std::string, int> expected{{"mxf8f6f4", 549}, {"mxf4", 72}, {"mxf4nvf4", 138}};
+  EXPECT_EQ(rows, expected);
+}
+
 TEST(InstructionDescriptor, OperandCodes) {
   EXPECT_EQ(MmaOperand<e4m3>::code, type_code("f8f6f4", "e4m3"));
   EXPECT_EQ(MmaOperand<e5m2>::code, type_code("f8f6f4", "e5m2"));
+  EXPECT_EQ(MmaOperand<e2m3>::code, type_code("f8f6f4", "e2m3"));
+  EXPECT_EQ(MmaOperand<e3m2>::code, type_code("f8f6f4", "e3m2"));
+  EXPECT_EQ(MmaOperand<e2m1>::code, type_code("f8f6f4", "e2m1"));
   EXPECT_EQ(MmaOperand<f16>::code, type_code("f16", "f16"));
   EXPECT_EQ(MmaOperand<bf16>::code, type_code("f16", "bf16"));
 }

@@ -24,16 +24,39 @@ WARPLOOM_FN void tmem_relinquish() noexcept;  ///< tcgen05.relinquish_alloc_perm
 template <int cta_group>
 WARPLOOM_FN void tmem_dealloc(TmemAddress base, uint32_t columns) noexcept;
 
-/// tcgen05.ld.32x32b.xN: register i of lane t = (lane t, column i). Warp w reads lanes 32*(w%4)...
-template <int count>
+// tcgen05.ld.sync.aligned.SHAPE.xN{.pack::16b}.b32 {r...}, [source]: warp-collective, the same address in all lanes.
+// Warp w reads lanes 32*(w%4) to 32*(w%4)+31 and names the first of them, or for the shapes of 16 lanes also the 17th.
+// `count` is the number of registers. `packed`: a register holds the low halves of two neighbouring columns, which are
+// read as columns 2c and 2c+1 where column c stands below.
+
+/// .32x32b.x(count): register i of lane t = (lane t, column i)
+template <int count, bool packed = false>
 WARPLOOM_FN void tmem_load_32x32b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept;
-/// tcgen05.ld.16x256b.x(count/4): register i of lane t = (t/4 + 8*((i/2)%2), 8*(i/4) + 2*(t%4) + i%2)
-template <int count>
+/// .16x64b.x(count): register i of lane t = (t/4 + 8*(t%2), 2*i + (t/2)%2)
+template <int count, bool packed = false>
+WARPLOOM_FN void tmem_load_16x64b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept;
+/// .16x128b.x(count/2): register i of lane t = (t/4 + 8*(i%2), 4*(i/2) + t%4)
+template <int count, bool packed = false>
+WARPLOOM_FN void tmem_load_16x128b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept;
+/// .16x256b.x(count/4): register i of lane t = (t/4 + 8*((i/2)%2), 8*(i/4) + 2*(t%4) + i%2)
+template <int count, bool packed = false>
 WARPLOOM_FN void tmem_load_16x256b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept;
-template <int count>
+/// .16x32bx2.x(count) with `offset`: register i of lane t = (t%16, i + (t/16)*offset); packed: columns 2*i and 2*i+1,
+/// the offset as it is
+template <int offset, int count, bool packed = false>
+WARPLOOM_FN void tmem_load_16x32bx2(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept;
+
+// tcgen05.st.sync.aligned.SHAPE.xN{.unpack::16b}.b32 [destination], {r...}: the same maps, the other way.
+template <int count, bool packed = false>
 WARPLOOM_FN void tmem_store_32x32b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept;
-template <int count>
+template <int count, bool packed = false>
+WARPLOOM_FN void tmem_store_16x64b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept;
+template <int count, bool packed = false>
+WARPLOOM_FN void tmem_store_16x128b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept;
+template <int count, bool packed = false>
 WARPLOOM_FN void tmem_store_16x256b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept;
+template <int offset, int count, bool packed = false>
+WARPLOOM_FN void tmem_store_16x32bx2(TmemAddress destination, const uint32_t (&registers)[count]) noexcept;
 
 WARPLOOM_FN void tmem_wait_load() noexcept;   ///< tcgen05.wait::ld, before any use of a loaded fragment
 WARPLOOM_FN void tmem_wait_store() noexcept;  ///< tcgen05.wait::st

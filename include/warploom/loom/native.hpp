@@ -6,6 +6,7 @@
 #include "warploom/arch/config.hpp"
 #include "warploom/types/descriptor.hpp"
 #include "warploom/types/tensor_map.hpp"
+#include "warploom/types/tmem_copy.hpp"
 #include "warploom/types/wgmma_types.hpp"
 
 namespace warploom::loom::native {
@@ -86,12 +87,18 @@ bool clc_is_canceled(const uint32_t (&response)[4]) noexcept;
 Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept;
 
 // Tensor memory
-enum class TmemShape : uint8_t { m32x32b, m16x256b };
+enum class TmemShape : uint8_t { m32x32b, m16x64b, m16x128b, m16x256b, m16x32bx2 };
+struct TmemForm {
+  TmemShape shape = TmemShape::m32x32b;
+  bool packed = false;       ///< .pack::16b, .unpack::16b
+  uint32_t half_offset = 0;  ///< of .16x32bx2: where the second half-warp's columns begin
+  friend constexpr bool operator==(const TmemForm&, const TmemForm&) = default;
+};
 void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept;
 void tmem_relinquish(int cta_group) noexcept;
 void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept;
-void tmem_load(TmemShape shape, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept;
-void tmem_store(TmemShape shape, uint32_t count, const uint32_t* registers, uint32_t address) noexcept;
+void tmem_load(const TmemForm& form, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept;
+void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers, uint32_t address) noexcept;
 void tmem_wait_load() noexcept;
 void tmem_wait_store() noexcept;
 /// A fragment was read, written or destroyed while its load was in flight.
@@ -99,6 +106,25 @@ void fragment_misuse(const char* what) noexcept;
 
 // Tensor core
 void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept;
+/// Every other form of tcgen05.mma.
+struct MmaInstruction {
+  MmaKind kind = MmaKind::f16;
+  int cta_group = 1;
+  bool weight_stationary = false;  ///< .ws
+  uint32_t d = 0;
+  bool a_in_tmem = false;
+  uint64_t a = 0;  ///< descriptor, or address in tensor memory
+  uint64_t b = 0;
+  uint32_t idesc = 0;
+  bool accumulate = false;
+  uint32_t scale_input_d = 0;
+  const uint32_t* disabled_lanes = nullptr;  ///< 4 words per CTA
+  ScaleVector scale_vector = ScaleVector::x1;
+  uint32_t sfa = 0, sfb = 0;
+};
+void umma(const MmaInstruction& instruction) noexcept;
+void tmem_copy(TmemCopy shape, Expand expand, int cta_group, uint32_t destination, uint64_t source) noexcept;
+void tmem_shift_down(int cta_group, uint32_t address) noexcept;
 /// `cta_mask` < 0: no multicast
 void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warploom/types/dtype.hpp"
+#include "warploom/types/narrow.hpp"
 #include "warploom/types/swizzle.hpp"
 
 namespace warploom {
@@ -61,8 +62,10 @@ WARPLOOM_CONST_FN SmemDescriptor encode_wgmma_descriptor(const SmemDescriptorFie
           code << 61};
 }
 
-/// tcgen05.mma kinds without block scaling.
-enum class MmaKind : uint8_t { f16, tf32, f8f6f4, i8 };
+/// tcgen05.mma kinds; the last three multiply blocks along K with scale factors (types/block_scaled.hpp).
+enum class MmaKind : uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+WARPLOOM_CONST_FN bool block_scaled(MmaKind kind) { return kind >= MmaKind::mxf8f6f4; }
 
 struct InstructionDescriptor {
   uint32_t bits = 0;
@@ -133,6 +136,22 @@ template <>
 struct MmaOperand<bf16> {
   static constexpr MmaKind kind = MmaKind::f16;
   static constexpr uint32_t code = 1;
+};
+
+template <>
+struct MmaOperand<e2m3> {
+  static constexpr MmaKind kind = MmaKind::f8f6f4;
+  static constexpr uint32_t code = 3;
+};
+template <>
+struct MmaOperand<e3m2> {
+  static constexpr MmaKind kind = MmaKind::f8f6f4;
+  static constexpr uint32_t code = 4;
+};
+template <>
+struct MmaOperand<e2m1> {
+  static constexpr MmaKind kind = MmaKind::f8f6f4;
+  static constexpr uint32_t code = 5;
 };
 
 /// Every tcgen05.mma and every wgmma reads 32 bytes of K per row of A and B.

@@ -1,4 +1,4 @@
-// Operands of an exact multiplication out of shared memory, and tcgen05.mma on top of them. (wgmma has its own file.)
+// Operands of wgmma as codes, for an exact multiplication.
 #pragma once
 
 #include "loom/units/exact_multiply.hpp"
@@ -18,8 +18,5 @@ struct ExactSource {
 };
 /// The code of element (row, k) goes to out[row * row_pitch + k * k_pitch].
 void gather_codes(const ExactSource& source, uint32_t* out, size_t row_pitch, size_t k_pitch);
-
-/// execute_mma with exact numerics.
-void execute_mma_exact(const MmaOperation& op, const MmaMemory* memory);
 
 }  // namespace warploom::loom

@@ -1,10 +1,22 @@
-// Where things sit: accumulators and registers in tensor memory (hardware.md §4.8, 4.14), operands in shared memory
-// (§3.2).
+// Where things sit: accumulators, A, scale factors and registers in tensor memory (hardware.md §4.8, 4.9, 4.11, 4.14),
+// operands in shared memory (§3.2).
+#include <bit>
+
 #include "tensor_core.hpp"
+#include "unconfirmed.hpp"
 
 namespace warploom::loom {
 
-TmemCell accumulator_cell(int cta_group, uint32_t m, uint32_t n, uint32_t row, uint32_t column) {
+TmemCell accumulator_cell(int cta_group, uint32_t m, uint32_t n, uint32_t row, uint32_t column,
+                          bool weight_stationary) {
+  if (weight_stationary && m == 64) {  // layout E
+    const uint32_t half = n / 2;
+    return {0, row + 64 * (column / half), column % half};
+  }
+  if (weight_stationary && m == 32) {  // layout G
+    const uint32_t quarter = n / 4;
+    return {0, row + unconfirmed::layout_g_lane_step * (column / quarter), column % quarter};
+  }
   if (cta_group == 2 && m == 256) return {row / 128, row % 128, column};  // layout A
   if (cta_group == 2) {  // layout B: the halves of N lie on top of each other
     const uint32_t half = n < 2 ? 1 : n / 2;
@@ -14,15 +26,58 @@ TmemCell accumulator_cell(int cta_group, uint32_t m, uint32_t n, uint32_t row, u
   return {0, row, column};                                      // layout D
 }
 
-uint32_t accumulator_columns(int cta_group, uint32_t m, uint32_t n) { return cta_group == 2 && m == 128 ? n / 2 : n; }
-
-TmemCell register_cell(native::TmemShape shape, uint32_t lane, uint32_t index) {
-  if (shape == native::TmemShape::m32x32b) return {0, lane, index};
-  return {0, lane / 4 + 8 * (index / 2 % 2), 8 * (index / 4) + 2 * (lane % 4) + index % 2};
+uint32_t accumulator_columns(int cta_group, uint32_t m, uint32_t n, bool weight_stationary) {
+  if (weight_stationary) return m == 64 ? n / 2 : m == 32 ? n / 4 : n;
+  return cta_group == 2 && m == 128 ? n / 2 : n;
 }
 
-uint32_t register_columns(native::TmemShape shape, uint32_t registers) {
-  return shape == native::TmemShape::m32x32b ? registers : (registers + 3) / 4 * 8;
+TmemElement a_element(int cta_group, uint32_t m, uint32_t row, uint32_t k, uint32_t container) {
+  const uint32_t bit = k * container;
+  TmemCell cell = accumulator_cell(cta_group, m, 2, row, 0);  // the lanes are those of D's first column
+  cell.column = bit / 32;
+  return {cell, bit % 32};
+}
+
+TmemCell scale_cell(uint32_t row, uint32_t rows, bool split) {
+  const uint32_t half = split ? rows / 2 : rows, r = row % half;
+  return {0, r % 32 + unconfirmed::split_sfb_lane_step * (row / half), r / 32};
+}
+
+TmemCell register_cell(const native::TmemForm& form, uint32_t lane, uint32_t index, uint32_t half) {
+  // A packed register holds the low halves of two neighbouring columns.
+  const auto column = [&](uint32_t c) { return form.packed ? 2 * c + half : c; };
+  switch (form.shape) {
+    case native::TmemShape::m32x32b: return {0, lane, column(index)};
+    case native::TmemShape::m16x64b: return {0, lane / 4 + 8 * (lane % 2), column(2 * index + lane / 2 % 2)};
+    case native::TmemShape::m16x128b: return {0, lane / 4 + 8 * (index % 2), column(4 * (index / 2) + lane % 4)};
+    case native::TmemShape::m16x256b:
+      return {0, lane / 4 + 8 * (index / 2 % 2), column(8 * (index / 4) + 2 * (lane % 4) + index % 2)};
+    case native::TmemShape::m16x32bx2: return {0, lane % 16, column(index) + lane / 16 * form.half_offset};
+  }
+  return {};
+}
+
+uint32_t register_columns(const native::TmemForm& form, uint32_t registers) {
+  const uint32_t width = form.packed ? 2 : 1;
+  switch (form.shape) {
+    case native::TmemShape::m32x32b: return width * registers;
+    case native::TmemShape::m16x64b: return width * 2 * registers;
+    case native::TmemShape::m16x128b: return width * ((registers + 1) / 2 * 4);
+    case native::TmemShape::m16x256b: return width * ((registers + 3) / 4 * 8);
+    case native::TmemShape::m16x32bx2: return width * registers + form.half_offset;
+  }
+  return 0;
+}
+
+std::string broken_register_count(const native::TmemForm& form, uint32_t registers) {
+  // Registers of .x1, and the largest number in any shape.
+  const uint32_t least = form.shape == native::TmemShape::m16x256b   ? 4
+                         : form.shape == native::TmemShape::m16x128b ? 2
+                                                                     : 1;
+  constexpr uint32_t most = 128;
+  if (std::has_single_bit(registers) && registers >= least && registers <= most) return "";
+  return "moves " + std::to_string(registers) + " registers per thread; this shape moves " + std::to_string(least) +
+         ", " + std::to_string(2 * least) + ", " + std::to_string(4 * least) + ", ... or 128";
 }
 
 Result<SmemDescriptorFields> decode_smem_descriptor(SmemDescriptor descriptor) {

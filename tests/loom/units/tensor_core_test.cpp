@@ -13,12 +13,14 @@ namespace {
 using test::json;
 using test::number;
 
+/// Every row for D: both CTA groups, weight-stationary products, and CuTe's other tiling, which is the same map.
 TEST(TensorCore, AccumulatorsAsCute) {
   std::map<std::string, int> rows;
   for (const json& row : test::read_json_lines("tmem_accumulators.jsonl")) {
+    if (row["what"] == "A") continue;
     const std::string layout = row["layout"];
-    if (row["what"] != "D" || row["ws"] || !std::set<std::string>{"A", "B", "D", "F"}.contains(layout)) continue;
-    ++rows[layout];
+    const bool ws = row["ws"];
+    ++rows[ws ? layout + ".ws" : layout];
     SCOPED_TRACE(layout + " " + row["m"].dump() + "x" + row["n"].dump());
     const int group = row["cta_group"];
     const uint32_t m = row["m"], n = row["n"];
@@ -27,42 +29,151 @@ TEST(TensorCore, AccumulatorsAsCute) {
     std::set<uint32_t> lanes;
     for (uint32_t r = 0; r < m; ++r)
       for (uint32_t c = 0; c < n; ++c) {
-        const TmemCell cell = accumulator_cell(group, m, n, r, c);
+        const TmemCell cell = accumulator_cell(group, m, n, r, c, ws);
         for (const uint32_t entry : {cell.cta, cell.lane, cell.column, 0u}) fnv.word(entry);
         columns = std::max(columns, cell.column + 1);
         lanes.insert(cell.lane);
       }
-    EXPECT_EQ(accumulator_columns(group, m, n), columns);
+    EXPECT_EQ(accumulator_columns(group, m, n, ws), columns);
     EXPECT_EQ(row["columns"], columns);
     EXPECT_EQ(row["lanes"], lanes.size());
     for (const json& s : row["samples"])
-      ASSERT_EQ(accumulator_cell(group, m, n, s[0], s[1]), (TmemCell{s[2], s[3], s[4]})) << s.dump();
+      ASSERT_EQ(accumulator_cell(group, m, n, s[0], s[1], ws), (TmemCell{s[2], s[3], s[4]})) << s.dump();
     EXPECT_EQ(fnv.value(), number(row["fnv"]));
   }
-  const std::map<std::string, int> expected{{"A", 9}, {"B", 9}, {"D", 11}, {"F", 11}};
+  const std::map<std::string, int> expected{{"A", 9},    {"B", 9},    {"D", 11},  {"F", 20},
+                                            {"D.ws", 2}, {"E.ws", 3}, {"G.ws", 3}};
   EXPECT_EQ(rows, expected);
 }
 
-TEST(TensorCore, LoadStoreRegistersAsCute) {
+TEST(TensorCore, OperandAInTensorMemoryAsCute) {
+  static const std::map<std::string, uint32_t> widths{{"f16", 16}, {"f32", 32}, {"b8", 8}};
   int rows = 0;
-  for (const json& row : test::read_json_lines("tcgen05_ld_st.jsonl")) {
-    if (row["pack16"] || (row["shape"] != "32x32b" && row["shape"] != "16x256b")) continue;
+  for (const json& row : test::read_json_lines("tmem_accumulators.jsonl")) {
+    if (row["what"] != "A") continue;
     ++rows;
-    SCOPED_TRACE(row["shape"].get<std::string>() + ".x" + row["x"].dump());
-    const auto shape = row["shape"] == "32x32b" ? native::TmemShape::m32x32b : native::TmemShape::m16x256b;
-    const uint32_t registers = row["regs"];
+    SCOPED_TRACE(row["layout"].get<std::string>() + " " + row["m"].dump() + "x" + row["n"].dump());
+    const int group = row["cta_group"];
+    const uint32_t m = row["m"], k_extent = row["n"], width = widths.at(row["type"]);
+    test::Fnv fnv;
+    const auto at = [&](uint32_t r, uint32_t k) { return a_element(group, m, r, k, width); };
+    for (uint32_t r = 0; r < m; ++r)
+      for (uint32_t k = 0; k < k_extent; ++k)
+        for (const uint32_t entry : {at(r, k).cell.cta, at(r, k).cell.lane, at(r, k).cell.column, at(r, k).bit / width})
+          fnv.word(entry);
+    for (const json& s : row["samples"])
+      ASSERT_EQ(at(s[0], s[1]), (TmemElement{{s[2], s[3], s[4]}, s[5].get<uint32_t>() * width})) << s.dump();
+    EXPECT_EQ(fnv.value(), number(row["fnv"]));
+    EXPECT_EQ(row["columns"], 8);
+  }
+  EXPECT_EQ(rows, 8);
+}
+
+TEST(TensorCore, LoadStoreRegistersAsCute) {
+  using Shape = native::TmemShape;
+  static const std::map<std::string, Shape> shapes{{"32x32b", Shape::m32x32b},
+                                                   {"16x64b", Shape::m16x64b},
+                                                   {"16x128b", Shape::m16x128b},
+                                                   {"16x256b", Shape::m16x256b},
+                                                   {"16x32bx2", Shape::m16x32bx2}};
+  std::map<std::string, int> rows;
+  for (const json& row : test::read_json_lines("tcgen05_ld_st.jsonl")) {
+    ++rows[row["shape"]];
+    SCOPED_TRACE(row["shape"].get<std::string>() + ".x" + row["x"].dump() + (row["pack16"] ? " packed" : ""));
+    const bool packed = row["pack16"];
+    const int immediate = row["imm"];
+    const native::TmemForm form{shapes.at(row["shape"]), packed, immediate < 0 ? 0 : static_cast<uint32_t>(immediate)};
+    const uint32_t registers = row["regs"], halves = packed ? 2 : 1;
     test::Fnv fnv;
     uint32_t columns = 0;
     for (uint32_t lane = 0; lane < 32; ++lane)
-      for (uint32_t i = 0; i < registers; ++i) {
-        const TmemCell cell = register_cell(shape, lane, i);
-        fnv.word(cell.lane << 16 | cell.column);
-        columns = std::max(columns, cell.column + 1);
-      }
+      for (uint32_t i = 0; i < registers; ++i)
+        for (uint32_t half = 0; half < halves; ++half) {
+          const TmemCell cell = register_cell(form, lane, i, half);
+          fnv.word(cell.lane << 16 | cell.column);
+          columns = std::max(columns, cell.column + 1);
+          if (row.contains("map")) {
+            const json& golden = row["map"][lane][i * halves + half];
+            ASSERT_EQ(cell, (TmemCell{0, golden[0], golden[1]})) << "lane " << lane << " register " << i;
+          }
+        }
+    for (const json& s : row.value("samples", json::array()))
+      ASSERT_EQ(register_cell(form, s[0], s[1], s[2]), (TmemCell{0, s[3], s[4]})) << s.dump();
     EXPECT_EQ(fnv.value(), number(row["fnv"]));
-    EXPECT_EQ(register_columns(shape, registers), columns);
+    EXPECT_EQ(register_columns(form, registers), columns);
+    EXPECT_EQ(broken_register_count(form, registers), "");
   }
-  EXPECT_EQ(rows, 14);
+  const std::map<std::string, int> expected{
+      {"32x32b", 16}, {"16x64b", 16}, {"16x128b", 14}, {"16x256b", 12}, {"16x32bx2", 16}};
+  EXPECT_EQ(rows, expected);
+}
+
+TEST(TensorCore, RegisterCountsThatDoNotExist) {
+  using Shape = native::TmemShape;
+  for (const auto& [shape, least] : {std::pair{Shape::m32x32b, 1u},
+                                     {Shape::m16x64b, 1u},
+                                     {Shape::m16x128b, 2u},
+                                     {Shape::m16x256b, 4u},
+                                     {Shape::m16x32bx2, 1u}})
+    for (uint32_t count = 0; count <= 300; ++count) {
+      const bool legal = count >= least && count <= 128 && (count & (count - 1)) == 0;
+      EXPECT_EQ(broken_register_count({shape}, count).empty(), legal) << count;
+    }
+}
+
+/// Scale factors in tensor memory, as CuTe tiles them over the MMAs of a stage: for k MMA i, the scales of its blocks.
+TEST(TensorCore, ScaleFactorsAsCute) {
+  std::map<std::string, int> rows;
+  for (const json& row : test::read_json_lines("scale_factor_layouts.jsonl")) {
+    const std::string where = row["where"];
+    ++rows[where];
+    SCOPED_TRACE(row.dump().substr(0, 200));
+    test::Fnv fnv;
+    if (where != "tmem") {
+      const uint32_t extent = row["rows"], blocks = row["k_blocks"];
+      const auto offset = [&](uint32_t r, uint32_t block) -> uint64_t {
+        return where == "smem" ? scale_offset_shared(r, block, extent) : scale_offset_global(r, block, blocks);
+      };
+      for (uint32_t r = 0; r < extent; ++r)
+        for (uint32_t block = 0; block < blocks; ++block) {
+          fnv.word(static_cast<uint32_t>(offset(r, block)));
+          if (row.contains("offsets")) {
+            ASSERT_EQ(offset(r, block), row["offsets"][r][block]);
+          }
+        }
+      for (const json& s : row.value("samples", json::array())) ASSERT_EQ(offset(s[0], s[1]), s[2]) << s.dump();
+      EXPECT_EQ(fnv.value(), number(row["fnv"]));
+      continue;
+    }
+    const uint32_t extent = row["rows"], replicas = row["replicas"], scales = row["scales_per_mma"];
+    const bool split = row["mode"] == "2sm_m128" && row["operand"] == "SFB";
+    ASSERT_EQ(scale_copies(split), replicas);
+    ASSERT_EQ(row["mmas_mn"], 1);
+    struct Place {
+      uint32_t lane, column, byte;
+    };
+    // One word holds the scales of four blocks along K; a kernel puts the words of successive groups side by side.
+    const auto place = [&](uint32_t r, uint32_t replica, uint32_t scale, uint32_t mma) {
+      const uint32_t block = mma * scales + scale;
+      const TmemCell cell = scale_cell(r, extent, split);
+      return Place{cell.lane + 32 * replica, cell.column + block / 4 * scale_columns(extent, split), block % 4};
+    };
+    for (uint32_t mma = 0; mma < row["mmas_k"]; ++mma)
+      for (uint32_t scale = 0; scale < scales; ++scale)
+        for (uint32_t replica = 0; replica < replicas; ++replica)
+          for (uint32_t r = 0; r < extent; ++r) {
+            const Place at = place(r, replica, scale, mma);
+            for (const uint32_t entry : {at.lane, at.column, at.byte}) fnv.word(entry);
+          }
+    for (const json& s : row["samples"]) {
+      const Place at = place(s[0], s[1], s[2], s[4]);
+      ASSERT_EQ((std::vector<uint32_t>{at.lane, at.column, at.byte}), (std::vector<uint32_t>{s[5], s[6], s[7]}))
+          << s.dump();
+    }
+    EXPECT_EQ(fnv.value(), number(row["fnv"]));
+  }
+  const std::map<std::string, int> expected{{"global", 44}, {"smem", 12}, {"tmem", 15}};
+  EXPECT_EQ(rows, expected);
 }
 
 /// What an H200's wgmma read: the address generation is the same on both chips, only the codes differ.
@@ -102,11 +213,13 @@ TEST(TensorCore, OperandAddressesAsOnH200) {
 TEST(TensorCore, DescriptorsReachTheTileOfCute) {
   int operands = 0;
   for (const json& row : test::read_json_lines("smem_descriptors.jsonl")) {
-    if (row["arch"] != "sm_100" || row["bits"].get<uint32_t>() < 8) continue;
+    if (row["arch"] != "sm_100") continue;
     SCOPED_TRACE(row.dump());
     const bool k_major = row["major"] == "K";
-    const uint32_t bytes = row["bits"].get<uint32_t>() / 8, mn = row["tile_mn"], k = row["tile_k"];
-    const uint32_t inst_mn = row["inst_mn"], inst_k = row["inst_k"];
+    // 4-bit elements, which are K-major, in pairs: bytes along K.
+    const uint32_t pair = row["bits"] == 4 ? 2 : 1, bytes = row["bits"].get<uint32_t>() * pair / 8;
+    const uint32_t mn = row["tile_mn"], k = row["tile_k"].get<uint32_t>() / pair;
+    const uint32_t inst_mn = row["inst_mn"], inst_k = row["inst_k"].get<uint32_t>() / pair;
     const auto start = static_cast<uint32_t>(number(row["start"])) & 0x3ffff;
     for (size_t i = 0; i < row["desc"].size(); ++i)
       for (size_t j = 0; j < row["desc"][i].size(); ++j) {
@@ -131,7 +244,7 @@ TEST(TensorCore, DescriptorsReachTheTileOfCute) {
           }
       }
   }
-  EXPECT_EQ(operands, 414);
+  EXPECT_EQ(operands, 461);
 }
 
 TEST(TensorCore, DescriptorsWithWrongBitsAreRejected) {

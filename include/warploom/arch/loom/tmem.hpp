@@ -19,21 +19,50 @@ template <int cta_group>
 WARPLOOM_FN void tmem_dealloc(TmemAddress base, uint32_t columns) noexcept {
   native::tmem_dealloc(cta_group, base.value, columns);
 }
-template <int count>
+template <int count, bool packed>
 WARPLOOM_FN void tmem_load_32x32b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
-  native::tmem_load(native::TmemShape::m32x32b, count, registers.registers(), registers.in_flight(), source.value);
+  native::tmem_load({native::TmemShape::m32x32b, packed}, count, registers.registers(), registers.in_flight(),
+                    source.value);
 }
-template <int count>
-WARPLOOM_FN void tmem_load_16x256b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
-  native::tmem_load(native::TmemShape::m16x256b, count, registers.registers(), registers.in_flight(), source.value);
-}
-template <int count>
+template <int count, bool packed>
 WARPLOOM_FN void tmem_store_32x32b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept {
-  native::tmem_store(native::TmemShape::m32x32b, count, registers, destination.value);
+  native::tmem_store({native::TmemShape::m32x32b, packed}, count, registers, destination.value);
 }
-template <int count>
+template <int count, bool packed>
+WARPLOOM_FN void tmem_load_16x64b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
+  native::tmem_load({native::TmemShape::m16x64b, packed}, count, registers.registers(), registers.in_flight(),
+                    source.value);
+}
+template <int count, bool packed>
+WARPLOOM_FN void tmem_store_16x64b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept {
+  native::tmem_store({native::TmemShape::m16x64b, packed}, count, registers, destination.value);
+}
+template <int count, bool packed>
+WARPLOOM_FN void tmem_load_16x128b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
+  native::tmem_load({native::TmemShape::m16x128b, packed}, count, registers.registers(), registers.in_flight(),
+                    source.value);
+}
+template <int count, bool packed>
+WARPLOOM_FN void tmem_store_16x128b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept {
+  native::tmem_store({native::TmemShape::m16x128b, packed}, count, registers, destination.value);
+}
+template <int count, bool packed>
+WARPLOOM_FN void tmem_load_16x256b(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
+  native::tmem_load({native::TmemShape::m16x256b, packed}, count, registers.registers(), registers.in_flight(),
+                    source.value);
+}
+template <int count, bool packed>
 WARPLOOM_FN void tmem_store_16x256b(TmemAddress destination, const uint32_t (&registers)[count]) noexcept {
-  native::tmem_store(native::TmemShape::m16x256b, count, registers, destination.value);
+  native::tmem_store({native::TmemShape::m16x256b, packed}, count, registers, destination.value);
+}
+template <int offset, int count, bool packed>
+WARPLOOM_FN void tmem_load_16x32bx2(Fragment<uint32_t, count>& registers, TmemAddress source) noexcept {
+  native::tmem_load({native::TmemShape::m16x32bx2, packed, offset}, count, registers.registers(), registers.in_flight(),
+                    source.value);
+}
+template <int offset, int count, bool packed>
+WARPLOOM_FN void tmem_store_16x32bx2(TmemAddress destination, const uint32_t (&registers)[count]) noexcept {
+  native::tmem_store({native::TmemShape::m16x32bx2, packed, offset}, count, registers, destination.value);
 }
 WARPLOOM_FN void tmem_wait_load() noexcept { native::tmem_wait_load(); }
 WARPLOOM_FN void tmem_wait_store() noexcept { native::tmem_wait_store(); }
