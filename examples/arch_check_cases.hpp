@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "arch_check_kernel.hpp"
+#include "arch_check_moves.hpp"
 #include "arch_check_numbers.hpp"
 #include "arch_check_tma3d.hpp"
 #include "check.hpp"
@@ -550,7 +551,9 @@ struct ArchCheck {
 
 template <class Machine>
 std::vector<Case<Machine>> arch_check_cases() {
-  return ArchCheck<Machine>::cases();
+  std::vector<Case<Machine>> cases = ArchCheck<Machine>::cases();
+  for (const Case<Machine>& more : MovesCheck<Machine>::cases()) cases.push_back(more);
+  return cases;
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::examples

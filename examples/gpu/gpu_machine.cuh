@@ -30,12 +30,8 @@ class GpuMachine {
   }
 
   GpuMachine() {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
-          "cudaGetDriverEntryPointByVersion");
-    if (found != cudaDriverEntryPointSuccess) fail("the driver has no cuTensorMapEncodeTiled");
-    encode_ = reinterpret_cast<decltype(encode_)>(function);
+    find("cuTensorMapEncodeTiled", encode_);
+    find("cuTensorMapEncodeIm2col", encode_im2col_);
   }
   ~GpuMachine() { reset(); }
   GpuMachine(const GpuMachine&) = delete;
@@ -74,6 +70,7 @@ class GpuMachine {
     TensorMap map{};
     if (!trouble_.empty()) return map;
     CUtensorMap encoded{};  // the driver's type asks for more alignment than the hardware
+    if (args.im2col) return encode_im2col(args);
     const CUresult result = encode_(
         &encoded, static_cast<CUtensorMapDataType>(args.type), args.rank, const_cast<void*>(args.address),
         args.dims.data(), args.strides.data(), args.box.data(), args.element_strides.data(),
@@ -107,6 +104,30 @@ class GpuMachine {
   }
 
  private:
+  template <class Function>
+  void find(const char* name, Function& entry) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    check(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
+          "cudaGetDriverEntryPointByVersion");
+    if (found != cudaDriverEntryPointSuccess) fail(std::string("the driver has no ") + name);
+    entry = reinterpret_cast<Function>(function);
+  }
+
+  TensorMap encode_im2col(const TensorMapArgs& args) {
+    TensorMap map{};
+    CUtensorMap encoded{};
+    const CUresult result = encode_im2col_(
+        &encoded, static_cast<CUtensorMapDataType>(args.type), args.rank, const_cast<void*>(args.address),
+        args.dims.data(), args.strides.data(), args.im2col->lower.data(), args.im2col->upper.data(),
+        args.im2col->channels, args.im2col->pixels, args.element_strides.data(),
+        static_cast<CUtensorMapInterleave>(args.interleave), static_cast<CUtensorMapSwizzle>(args.swizzle),
+        static_cast<CUtensorMapL2promotion>(args.l2_promotion), static_cast<CUtensorMapFloatOOBfill>(args.fill));
+    if (result != CUDA_SUCCESS) fail("cuTensorMapEncodeIm2col: error " + std::to_string(result));
+    std::memcpy(&map, &encoded, sizeof(map));
+    return map;
+  }
+
   bool check(cudaError_t error, const char* what) {
     if (error != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(error));
     return error == cudaSuccess;
@@ -116,6 +137,7 @@ class GpuMachine {
   }
 
   decltype(&cuTensorMapEncodeTiled) encode_ = nullptr;
+  decltype(&cuTensorMapEncodeIm2col) encode_im2col_ = nullptr;
   std::vector<void*> blocks_;
   std::string trouble_;
 };

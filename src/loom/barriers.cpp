@@ -121,7 +121,10 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
       fault = barrier.state.arrive_expect_tx(static_cast<uint32_t>(signal.bytes));
       break;
     case SignalKind::complete_tx: fault = barrier.state.complete_tx(static_cast<uint32_t>(signal.bytes)); break;
-    case SignalKind::arrive_drop: fault = barrier.state.arrive_drop(signal.arrivals); break;
+    case SignalKind::arrive_drop:
+      fault = signal.bytes != 0 ? barrier.state.arrive_drop_expect_tx(static_cast<uint32_t>(signal.bytes))
+                                : barrier.state.arrive_drop(signal.arrivals);
+      break;
   }
   if (fault != MbarrierFault::none) return fault;
 
@@ -190,10 +193,11 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
     if (kind == SignalKind::arrive || kind == SignalKind::arrive_drop)
       signal.arrivals = count + static_cast<uint32_t>(altered.count);
     if (kind == SignalKind::arrive_expect_tx) signal.arrivals = 1;
-    if (kind != SignalKind::arrive && kind != SignalKind::arrive_drop)
+    if (kind != SignalKind::arrive && (kind != SignalKind::arrive_drop || bytes != 0))
       signal.bytes = static_cast<int64_t>(bytes) + altered.bytes;
     // An arrival whose count the seam took to zero is no signal at all.
     if (signal.arrivals == 0 && altered.count != 0) continue;
+    thread.token = token_of(barrier->state);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
     if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))

@@ -6,6 +6,7 @@
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
+#include "loom/units/reduction.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -30,7 +31,8 @@ bool may_wait(const AsyncOp& op) {
 
 bool writes_shared(const AsyncOp& op) {
   return op.kind == AsyncOp::Kind::tma_load || op.kind == AsyncOp::Kind::cp_async ||
-         op.kind == AsyncOp::Kind::store_async || op.kind == AsyncOp::Kind::try_cancel;
+         op.kind == AsyncOp::Kind::store_async || op.kind == AsyncOp::Kind::try_cancel ||
+         op.kind == AsyncOp::Kind::bulk_send;
 }
 
 bool only_signals(const AsyncOp& op) {
@@ -139,6 +141,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::cp_async_arrive: return land_copy_arrival(op);
     case AsyncOp::Kind::store_async: return land_store(op);
     case AsyncOp::Kind::try_cancel: return answer_cancel(op);
+    case AsyncOp::Kind::bulk_send: return land_bulk_send(op);
     case AsyncOp::Kind::tma_load: {
       if (op.destination->alive == 0) {
         fail_async(op, "EXIT-REMOTE",
@@ -150,7 +153,10 @@ void Cluster::progress(AsyncOp& op, bool& done) {
                    fmt::format("a TMA load signals an mbarrier of CTA {}, which has exited", op.barrier_cta->rank));
         return;
       }
-      tma_load_box(op.map, op.coordinates, op.destination->window, op.offset);
+      if (op.global != nullptr)
+        std::memcpy(op.destination->window + op.offset, op.global, op.bytes);
+      else
+        tma_load_box(op.map, op.at, op.destination->window, op.offset);
       const Barrier* barrier = deliver(op, SignalKind::complete_tx, "a TMA load completes");
       if (recording() && barrier != nullptr)
         record(EventKind::tma_load, *op.destination, op.issuer->warp->index, op.issued, op.finish, op.bytes,
@@ -159,15 +165,21 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     }
     case AsyncOp::Kind::tma_store: {
       if (!op.read_done) {
-        op.staging.resize(tma_box_bytes(op.map));
-        tma_read_box(op.map, op.destination->window, op.offset, op.staging.data());
+        op.staging.resize(op.bytes);
+        if (op.global != nullptr)
+          std::memcpy(op.staging.data(), op.destination->window + op.offset, op.bytes);
+        else
+          tma_read_box(op.map, op.at.mode, op.destination->window, op.offset, op.staging.data());
         op.read_done = true;
         op.group->read_time = std::max(op.group->read_time, op.finish);
         if (--op.group->reads_left == 0) wake_bulk_waiters(*op.issuer);
         done = false;
         return;
       }
-      tma_write_box(op.map, op.coordinates, op.staging.data());
+      if (op.global != nullptr)
+        write_bulk(op);
+      else
+        tma_write_box(op.map, op.at, op.staging.data(), op.reduction);
       op.group->write_time = std::max(op.group->write_time, op.finish + cost::tma_latency);
       record(EventKind::tma_store, *op.destination, op.issuer->warp->index, op.issued, op.finish, op.bytes, "store");
       if (--op.group->writes_left == 0) wake_bulk_waiters(*op.issuer);
@@ -197,15 +209,15 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   const DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
   const uint32_t offset = destination & offset_mask;
-  if (std::string rule = check_tma_copy(decoded.args, offset, at.c, at.rank, false); !rule.empty())
+  if (std::string rule = check_tma_copy(decoded.args, offset, at, false); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
   if (owner(destination) != thread.cta)
     fail(thread, pc, "TMA-RULE",
          "the destination of a TMA load must be in the issuing CTA; multicast names the others");
-  if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
+  const uint32_t footprint = tma_box_footprint(decoded.args, at.mode);
+  if (!inside(*thread.cta, offset, footprint))
     fail(thread, pc, "OOB-SHARED",
-         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", tma_box_footprint(decoded.args),
-                     offset));
+         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", footprint, offset));
   Cta* barrier_cta = owner(barrier);
   uint32_t barrier_offset = barrier & offset_mask;
   if (barrier_cta == nullptr) fail(thread, pc, "BAR-ADDRESS", "the barrier of a TMA load is outside the cluster");
@@ -216,9 +228,8 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
     fail(thread, pc, "TMA-RULE",
          fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group, barrier_cta->rank,
                      cta_group == 2 ? "not of its pair" : "not its own"));
-  const ByteRange range = tma_global_range(decoded.args, at.c, false);
-  if (range.begin != range.end && tensor(range.begin, range.end, false) == nullptr)
-    fail(thread, pc, "OOB-GLOBAL", "a TMA load reads global memory outside the launch's tensors");
+  const ByteRange range = tma_global_range(decoded.args, at, false);
+  if (range.begin != range.end) check_global(thread, pc, "a TMA load", range.begin, range.end, false);
 
   const Altered altered = alter("cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
   if (altered.wrong_stage) {
@@ -228,7 +239,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   if (mask == 0 || mask >> size() != 0)
     fail(thread, pc, "TMA-RULE", fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, size()));
   for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
-    const uint32_t bytes = tma_box_bytes(decoded.args);
+    const uint32_t bytes = tma_box_bytes(decoded.args, at.mode);
     const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
     const uint64_t transfer = bytes / cost::tma_bytes;
     thread.cta->tma_free_at = begin + transfer;
@@ -241,7 +252,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
       op->issued = thread.time;
       op->finish = begin + transfer + cost::tma_latency;
       op->map = decoded.args;
-      std::copy_n(at.c, at.rank, op->coordinates);
+      op->at = at;
       op->destination = ctas_[rank].get();
       op->offset = offset;
       op->bytes = bytes;
@@ -253,41 +264,51 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
       else
         op->barrier_cta = op->destination;
       // Nobody may rely on the destination between issue and landing.
-      if (launch_.options->schedule.policy != Policy::eager && tma_box_footprint(decoded.args) == bytes)
+      if (launch_.options->schedule.policy != Policy::eager && footprint == bytes)
         std::memset(op->destination->window + offset, 0xff, bytes);
       issue(std::move(op));
     }
   }
 }
 
-void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at) {
+void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at,
+                        std::optional<Reduction> reduction) {
   step(thread, pc);
   const DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
   const uint32_t offset = source & offset_mask;
-  if (std::string rule = check_tma_copy(decoded.args, offset, at.c, at.rank, true); !rule.empty())
+  if (std::string rule = check_tma_copy(decoded.args, offset, at, true); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
+  if (reduction) {
+    if (std::string rule = tensor_reduction(*reduction, decoded.args.type).broken; !rule.empty())
+      fail(thread, pc, "TMA-RULE", std::move(rule));
+  }
   if (owner(source) != thread.cta) fail(thread, pc, "TMA-RULE", "the source of a TMA store must be in the issuing CTA");
-  if (!inside(*thread.cta, offset, tma_box_footprint(decoded.args)))
+  const uint32_t footprint = tma_box_footprint(decoded.args, at.mode);
+  if (!inside(*thread.cta, offset, footprint))
     fail(thread, pc, "OOB-SHARED",
-         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", tma_box_footprint(decoded.args),
-                     offset));
-  const ByteRange range = tma_global_range(decoded.args, at.c, true);
-  if (range.begin != range.end && tensor(range.begin, range.end, true) == nullptr)
-    fail(thread, pc, "OOB-GLOBAL", "a TMA store writes global memory outside the launch's writable tensors");
+         fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", footprint, offset));
+  const ByteRange range = tma_global_range(decoded.args, at, true);
+  if (range.begin != range.end) check_global(thread, pc, "a TMA store", range.begin, range.end, true);
+  if (reduction) check_global_reduction(thread, pc);
+  auto op = std::make_unique<AsyncOp>();
+  op->bytes = tma_box_bytes(decoded.args, at.mode);
+  op->map = decoded.args;
+  op->at = at;
+  op->reduction = reduction;
+  issue_store(thread, pc, offset, std::move(op));
+}
+
+void Cluster::issue_store(Thread& thread, Pc pc, uint32_t offset, std::unique_ptr<AsyncOp> op) {
   if (thread.open_group == nullptr) thread.open_group = std::make_shared<BulkGroup>();
   thread.open_group->pc = pc;
   ++thread.open_group->reads_left;
   ++thread.open_group->writes_left;
-  auto op = std::make_unique<AsyncOp>();
   op->kind = AsyncOp::Kind::tma_store;
   op->issuer = &thread;
   op->pc = pc;
   op->issued = thread.time;
-  op->bytes = tma_box_bytes(decoded.args);
   op->finish = thread.time + op->bytes / cost::tma_bytes;
-  op->map = decoded.args;
-  std::copy_n(at.c, at.rank, op->coordinates);
   op->destination = thread.cta;
   op->offset = offset;
   op->group = thread.open_group;

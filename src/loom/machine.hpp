@@ -126,7 +126,13 @@ struct Thread {
   bool cluster_arrived = false;
   uint64_t cluster_phase = 0;
   uint32_t collective_result = 0;
+  uint64_t token = 0;  ///< of its latest signal to an mbarrier
 };
+
+/// An mbarrier token: the phase before a signal, and the arrivals missing in it.
+inline uint64_t token_of(const MbarrierState& state) { return state.phase << 20 | state.pending; }
+inline uint64_t token_phase(uint64_t token) { return token >> 20; }
+inline uint32_t token_pending(uint64_t token) { return static_cast<uint32_t>(token & 0xfffff); }
 
 /// What one lane brings to a warp collective.
 struct LaneArguments {
@@ -260,7 +266,8 @@ struct AsyncOp {
     try_cancel,
     wgmma,
     tmem_copy,
-    tmem_shift
+    tmem_shift,
+    bulk_send
   };
 
   Kind kind = Kind::mma;
@@ -271,7 +278,13 @@ struct AsyncOp {
   // tma_load: box to `destination` at `offset`, completing on the barrier at `barrier_offset` of `barrier_cta`
   // tma_store: box from `destination` (the issuer's CTA)
   TensorMapArgs map;
-  int32_t coordinates[5] = {};
+  TmaCoordinates at = {};
+  std::optional<Reduction> reduction = {};
+  // without tensor map: plain bytes from or to `global`; bulk_send: from `source_offset` of the issuer's CTA
+  std::byte* global = nullptr;
+  uint16_t byte_mask = 0xffff;  ///< of 16 bytes each, those that are written
+  ReductionType reduction_type = ReductionType::u32;
+  uint32_t source_offset = 0;
   Cta* destination = nullptr;
   uint32_t offset = 0;
   Cta* barrier_cta = nullptr;
@@ -389,6 +402,8 @@ class Cluster {
   /// True when [offset, offset + bytes) is inside the CTA's dynamic shared memory.
   bool inside(const Cta& cta, uint64_t offset, uint64_t bytes) const;
   const TensorRef* tensor(const void* begin, const void* end, bool write) const;
+  /// Reports an access of `operation` outside the launch's tensors.
+  void check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
 
   // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
   Barrier* find_barrier(Cta& cta, uint32_t offset);
@@ -407,7 +422,8 @@ class Cluster {
   // ---- engines (engines.cpp)
   void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier,
                 const native::Coordinates& at, int cta_mask);
-  void tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at);
+  void tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at,
+                 std::optional<Reduction> reduction);
   void bulk_commit(Thread& thread, Pc pc);
   void bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only);
   void commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int cta_mask);
@@ -418,11 +434,27 @@ class Cluster {
                  uint64_t source);
   void tmem_shift(Thread& thread, Pc pc, int cta_group, uint32_t address);
 
+  // ---- bulk copies without tensor map, prefetches (bulk.cpp)
+  void bulk_load(Thread& thread, Pc pc, uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier,
+                 int cta_mask);
+  void bulk_store(Thread& thread, Pc pc, void* destination, uint32_t source, uint32_t bytes, uint16_t byte_mask,
+                  const native::BulkReduction& reduction);
+  void bulk_send(Thread& thread, Pc pc, uint32_t destination, uint32_t source, uint32_t bytes, uint32_t barrier,
+                 const native::BulkReduction& reduction);
+  void bulk_prefetch(Thread& thread, Pc pc, const void* source, uint32_t bytes);
+  void tma_prefetch(Thread& thread, Pc pc, const TensorMap& map, const native::Coordinates& at);
+
   // ---- cp.async (cp_async.cpp)
   void cp_async(Thread& thread, Pc pc, uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes);
   void cp_async_arrive(Thread& thread, Pc pc, uint32_t barrier, bool increment);
   void cp_async_commit(Thread& thread, Pc pc);
   void cp_async_wait(Thread& thread, Pc pc, uint32_t pending);
+
+  // ---- other CTAs' shared memory, tokens (remote.cpp)
+  std::byte* cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, const char* what);
+  uint64_t mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete);
+  /// How many phases must be complete for the token's; reports one that is too old.
+  uint32_t token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t token);
 
   // ---- st.async (store_async.cpp)
   void store_async(Thread& thread, Pc pc, uint32_t destination, const uint32_t (&words)[4], uint32_t barrier);
@@ -523,6 +555,15 @@ class Cluster {
   /// Reports columns that are not allocated in every CTA of the group, or held by nobody. `what`: "tcgen05.mma writes"
   void check_tmem_use(Thread& thread, Pc pc, int cta_group, const char* instruction, const TmemUse& use);
   void complete_tcgen05(AsyncOp& op);
+
+  void issue_store(Thread& thread, Pc pc, uint32_t offset, std::unique_ptr<AsyncOp> op);
+
+  // bulk.cpp
+  void check_local_bulk(Thread& thread, Pc pc, const char* operation, const char* what, uint32_t address,
+                        uint32_t bytes);
+  void check_global_reduction(Thread& thread, Pc pc);
+  void land_bulk_send(const AsyncOp& op);
+  static void write_bulk(const AsyncOp& op);
 
   // cp_async.cpp, launch_control.cpp
   void land_copy(AsyncOp& op);

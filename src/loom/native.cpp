@@ -259,7 +259,27 @@ void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_
   thread().cluster->tma_load(thread(), WARPLOOM_PC, cta_group, destination, map, barrier, at, cta_mask);
 }
 void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
-  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at);
+  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at, {});
+}
+void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
+  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at, operation);
+}
+void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept {
+  thread().cluster->tma_prefetch(thread(), WARPLOOM_PC, map, at);
+}
+void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept {
+  thread().cluster->bulk_load(thread(), WARPLOOM_PC, destination, source, bytes, barrier, cta_mask);
+}
+void bulk_store(void* destination, uint32_t source, uint32_t bytes, uint16_t byte_mask,
+                const BulkReduction& reduction) noexcept {
+  thread().cluster->bulk_store(thread(), WARPLOOM_PC, destination, source, bytes, byte_mask, reduction);
+}
+void bulk_send(uint32_t destination, uint32_t source, uint32_t bytes, uint32_t barrier,
+               const BulkReduction& reduction) noexcept {
+  thread().cluster->bulk_send(thread(), WARPLOOM_PC, destination, source, bytes, barrier, reduction);
+}
+void bulk_prefetch(const void* source, uint32_t bytes) noexcept {
+  thread().cluster->bulk_prefetch(thread(), WARPLOOM_PC, source, bytes);
 }
 void bulk_commit_group() noexcept { thread().cluster->bulk_commit(thread(), WARPLOOM_PC); }
 void bulk_wait_group(uint32_t pending, bool read_only) noexcept {

@@ -380,4 +380,12 @@ const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write)
   return nullptr;
 }
 
+void Cluster::check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
+                           bool write) {
+  if (tensor(begin, end, write) == nullptr)
+    fail(thread, pc, "OOB-GLOBAL",
+         fmt::format("{} {} global memory outside the launch's {}tensors", operation, write ? "writes" : "reads",
+                     write ? "writable " : ""));
+}
+
 }  // namespace warploom::loom

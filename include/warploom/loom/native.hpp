@@ -5,6 +5,7 @@
 
 #include "warploom/arch/config.hpp"
 #include "warploom/types/descriptor.hpp"
+#include "warploom/types/reduction.hpp"
 #include "warploom/types/tensor_map.hpp"
 #include "warploom/types/tmem_copy.hpp"
 #include "warploom/types/wgmma_types.hpp"
@@ -59,21 +60,51 @@ void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
 bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept;
 
+// mbarrier tokens; barriers of this CTA, arrive_drop of any
+uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;
+uint32_t mbarrier_pending_count(uint64_t token) noexcept;
+bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept;
+void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept;
+void mbarrier_arrive_drop_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
+
+// Shared memory of any CTA of the cluster
+uint32_t rank_of(uint32_t address) noexcept;
+/// Where it is; reports an address that is not aligned, not in the cluster, or of a CTA that has exited.
+void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept;
+uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept;
+uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept;
+uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept;
+
 // Fences
 void fence_proxy_async(bool shared_space) noexcept;
 void tcgen05_fence(bool before) noexcept;
 
 // TMA
-struct Coordinates {
-  uint32_t rank;
-  int32_t c[5];
-};
+using Coordinates = TmaCoordinates;
 /// `cta_mask` < 0: no multicast
 void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
               int cta_mask) noexcept;
 void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept;
+void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, const Coordinates& at) noexcept;
+/// Checked, and otherwise nothing.
+void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept;
 void bulk_commit_group() noexcept;
 void bulk_wait_group(uint32_t pending, bool read_only) noexcept;
+
+// Bulk copies without tensor map
+/// What cp.reduce.async.bulk does at the destination; cp.async.bulk where it is not used.
+struct BulkReduction {
+  bool used = false;
+  Reduction operation = Reduction::add;
+  ReductionType type = ReductionType::u32;
+};
+/// `cta_mask` < 0: no multicast
+void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept;
+void bulk_store(void* destination, uint32_t source, uint32_t bytes, uint16_t byte_mask,
+                const BulkReduction& reduction) noexcept;
+void bulk_send(uint32_t destination, uint32_t source, uint32_t bytes, uint32_t barrier,
+               const BulkReduction& reduction) noexcept;
+void bulk_prefetch(const void* source, uint32_t bytes) noexcept;
 
 // cp.async
 void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "warploom/types/swizzle.hpp"
 
@@ -34,6 +35,27 @@ enum class TmaType : uint8_t {
 
 enum class TmaFill : uint8_t { zeros, nan };
 
+/// What cuTensorMapEncodeIm2col takes in place of a box. The tensor has the dimensions channels, width{, height{,
+/// depth}} and images; corners are ordered {width, height, depth} (hardware.md §2.11).
+struct Im2colWindow {
+  std::array<int32_t, 3> lower{}, upper{};
+  uint32_t channels = 1;  ///< per pixel
+  uint32_t pixels = 1;    ///< per column of the result
+  friend constexpr bool operator==(const Im2colWindow&, const Im2colWindow&) = default;
+};
+
+/// How a tensor copy walks through its map: .tile, .im2col (.im2col_no_offs where it stores), .tile::gather4 and
+/// scatter4.
+enum class TmaMode : uint8_t { tile, im2col, rows4 };
+
+/// Where a tensor copy starts, innermost coordinate first. Rows4: the column and four rows of a tensor of rank 2.
+struct TmaCoordinates {
+  uint32_t rank;  ///< of the tensor
+  int32_t c[5];
+  TmaMode mode = TmaMode::tile;
+  uint16_t offsets[3] = {};  ///< of im2col loads: {width, height, depth}
+};
+
 /// The arguments of cuTensorMapEncodeTiled, dimension 0 innermost. `strides[i]` is in bytes, of dimension i + 1.
 struct TensorMapArgs {
   TmaType type = TmaType::u8;
@@ -47,6 +69,8 @@ struct TensorMapArgs {
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;
   TmaFill fill = TmaFill::zeros;
+  /// Makes it cuTensorMapEncodeIm2col: `box` is not looked at.
+  std::optional<Im2colWindow> im2col = {};
 };
 
 }  // namespace warploom

@@ -1,4 +1,5 @@
-// Tensor maps: the rules of cuTensorMapEncodeTiled as driver 580 enforces them (hardware.md §2.2), and our 128 bytes.
+// Tensor maps: the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col as driver 580 enforces them (hardware.md
+// §2.2), and our 128 bytes.
 #include <cstring>
 
 #include "tma.hpp"
@@ -10,6 +11,10 @@ namespace {
 constexpr uint64_t magic = 0x31'70'61'6d'6d'6f'6f'6cu;  // "loommap1"
 // The driver takes a box of 64 KiB and refuses one of 256 KiB; between lies the shared memory of a CTA.
 constexpr uint64_t max_box_bytes = 227 * 1024;
+
+bool is_packed(TmaType type) { return type >= TmaType::u4_align8; }
+/// 16 values of 4 or 6 bits in 16 bytes of shared memory.
+bool is_padded(TmaType type) { return type == TmaType::u4_align16 || type == TmaType::u6_align16; }
 
 bool is_float(TmaType type) {
   switch (type) {
@@ -26,17 +31,20 @@ bool is_float(TmaType type) {
 
 std::string text(uint64_t value) { return std::to_string(value); }
 
+/// Of the tensor's address and strides.
+uint64_t alignment_of(const TensorMapArgs& args) { return args.interleave == 2 || is_padded(args.type) ? 32 : 16; }
+
 std::string broken_dimension_rule(const TensorMapArgs& args, uint32_t d) {
   const std::string which = " of dimension " + text(d);
   if (args.dims[d] < 1 || args.dims[d] > uint64_t{1} << 32)
     return "The size" + which + " is " + text(args.dims[d]) + "; it must be 1 to 2^32 elements.";
-  if (args.box[d] < 1 || args.box[d] > 256)
+  if (!args.im2col && (args.box[d] < 1 || args.box[d] > 256))
     return "The box size" + which + " is " + text(args.box[d]) + "; it must be 1 to 256 elements.";
   if (args.element_strides[d] < 1 || args.element_strides[d] > 8)
     return "The element stride" + which + " is " + text(args.element_strides[d]) + "; it must be 1 to 8.";
   if (d == 0) return "";
   const uint64_t stride = args.strides[d - 1];
-  const uint64_t unit = args.interleave == 2 ? 32 : 16;
+  const uint64_t unit = alignment_of(args);
   if (stride % unit != 0)
     return "The stride" + which + " is " + text(stride) + " bytes; it must be a multiple of " + text(unit) + ".";
   if (stride >= uint64_t{1} << 40)
@@ -44,12 +52,46 @@ std::string broken_dimension_rule(const TensorMapArgs& args, uint32_t d) {
   return "";
 }
 
+std::string broken_packed_rule(const TensorMapArgs& args) {
+  const uint64_t unit = is_padded(args.type) ? 128 : 2;
+  if (args.dims[0] % unit != 0)
+    return "The size of dimension 0 is " + text(args.dims[0]) + " values of 4 or 6 bits; it must be a multiple of " +
+           text(unit) + ".";
+  if (!is_padded(args.type)) return "";
+  const uint32_t row = args.im2col ? args.im2col->channels : args.box[0];
+  if (row != 128) return "A row of the box is " + text(row) + " padded values of 4 or 6 bits; it must be 128.";
+  if (args.interleave != 0) return "Padded 4- and 6-bit values cannot be interleaved.";
+  const bool stored_only = args.swizzle == Swizzle::b128_atom64 && args.type == TmaType::u6_align16;
+  if (args.swizzle != Swizzle::none && args.swizzle != Swizzle::b128 && args.swizzle != Swizzle::b128_atom32 &&
+      !stored_only)
+    return "Padded 4- and 6-bit values take no swizzle, that of 128 bytes, or that with atoms of 32 bytes.";
+  return "";
+}
+
+/// Corners have 16, 8 or 5 bits for one, two or three dimensions that the window moves along.
+std::string broken_im2col_rule(const TensorMapArgs& args) {
+  const Im2colWindow& window = *args.im2col;
+  if (args.rank < 3) return "The rank is " + text(args.rank) + "; an im2col tensor map needs 3 to 5.";
+  const int64_t limit = args.rank == 3 ? 32768 : args.rank == 4 ? 128 : 16;
+  for (uint32_t d = 0; d + 2 < args.rank; ++d) {
+    for (const int64_t corner : {window.lower[d], window.upper[d]})
+      if (corner < -limit || corner >= limit)
+        return "A corner of the im2col window is " + std::to_string(corner) + "; it must be " + std::to_string(-limit) +
+               " to " + std::to_string(limit - 1) + " for rank " + text(args.rank) + ".";
+    if (window.lower[d] > static_cast<int64_t>(args.dims[d + 1]) - 1 + window.upper[d])
+      return "The im2col window is empty along dimension " + text(d + 1) + ".";
+  }
+  if (window.channels < 1 || window.channels > 256)
+    return "The im2col window has " + text(window.channels) + " channels per pixel; 1 to 256 are possible.";
+  if (window.pixels < 1 || window.pixels > 1024)
+    return "The im2col window has " + text(window.pixels) + " pixels per column; 1 to 1024 are possible.";
+  return "";
+}
+
 std::string broken_rule(const TensorMapArgs& args, Chip chip) {
   if (args.type > TmaType::u6_align16)
     return "The data type code " + text(static_cast<uint64_t>(args.type)) + " does not exist.";
-  if (args.type >= TmaType::u4_align8)
-    return chip == Chip::sm90 ? "The packed 4- and 6-bit types need sm_100."
-                              : "The packed 4- and 6-bit types are not modelled by the loom.";
+  if (is_packed(args.type) && chip == Chip::sm90) return "The packed 4- and 6-bit types need sm_100.";
   if (args.rank < 1 || args.rank > 5) return "The rank is " + text(args.rank) + "; it must be 1 to 5.";
   if (args.interleave > 2) return "The interleave code " + text(args.interleave) + " does not exist.";
   if (args.interleave != 0 && args.rank < 3) return "An interleaved tensor map needs rank 3 or more.";
@@ -62,18 +104,28 @@ std::string broken_rule(const TensorMapArgs& args, Chip chip) {
   if (args.fill == TmaFill::nan && !is_float(args.type))
     return "Out-of-bounds elements can be filled with NaN only for floating-point types.";
 
-  const uint64_t alignment = args.interleave == 2 ? 32 : 16;
+  const uint64_t alignment = alignment_of(args);
   if (reinterpret_cast<uintptr_t>(args.address) % alignment != 0)
     return "The tensor's address must be a multiple of " + text(alignment) + " bytes.";
   for (uint32_t d = 0; d < args.rank; ++d)
     if (std::string broken = broken_dimension_rule(args, d); !broken.empty()) return broken;
 
-  const uint32_t row_bytes = args.box[0] * tma_element_bytes(args.type);
-  if (args.interleave == 0 && row_bytes % 16 != 0)
-    return "A row of the box is " + text(row_bytes) + " bytes; it must be a multiple of 16.";
+  if (args.im2col)
+    if (std::string broken = broken_im2col_rule(args); !broken.empty()) return broken;
+  if (is_packed(args.type))
+    if (std::string broken = broken_packed_rule(args); !broken.empty()) return broken;
+
+  const uint32_t elements = args.im2col ? args.im2col->channels : args.box[0];
+  const uint32_t packed_bits = elements * tma_element_bits(args.type);
+  const uint32_t row_bytes = packed_bits / 8 / tma_packed_unit(args.type) * 16;  // of shared memory, where it fits
+  if (args.interleave == 0 && packed_bits % (8 * tma_packed_unit(args.type)) != 0)
+    return "A row of the box is " +
+           (packed_bits % 8 == 0 ? text(packed_bits / 8) + " bytes" : text(packed_bits) + " bits") +
+           "; it must be a multiple of 16.";
   const uint32_t span = swizzle_span(args.swizzle);
   if (args.interleave == 0 && span != 0 && row_bytes > span)
     return "A row of the box is " + text(row_bytes) + " bytes, more than the swizzle's span of " + text(span) + ".";
+  if (args.im2col) return "";
   uint64_t box_bytes = row_bytes;
   for (uint32_t d = 1; d < args.rank; ++d) box_bytes *= args.box[d];
   if (box_bytes > max_box_bytes)
@@ -87,6 +139,10 @@ TensorMapArgs normalised(TensorMapArgs args) {
     args.dims[d] = args.box[d] = args.element_strides[d] = 1;
     if (d > 0) args.strides[d - 1] = 16;
   }
+  if (args.im2col) {
+    args.box = {1, 1, 1, 1, 1};
+    for (uint32_t d = args.rank - 2; d < 3; ++d) args.im2col->lower[d] = args.im2col->upper[d] = 0;
+  }
   return args;
 }
 
@@ -98,22 +154,30 @@ uint64_t checksum(const TensorMap& map) {
 
 }  // namespace
 
-uint32_t tma_element_bytes(TmaType type) {
+uint32_t tma_element_bits(TmaType type) {
   switch (type) {
+    case TmaType::u4_align8:
+    case TmaType::u4_align16: return 4;
+    case TmaType::u6_align16: return 6;
     case TmaType::u16:
     case TmaType::f16:
-    case TmaType::bf16: return 2;
+    case TmaType::bf16: return 16;
     case TmaType::u32:
     case TmaType::s32:
     case TmaType::f32:
     case TmaType::f32_ftz:
     case TmaType::tf32:
-    case TmaType::tf32_ftz: return 4;
+    case TmaType::tf32_ftz: return 32;
     case TmaType::u64:
     case TmaType::s64:
-    case TmaType::f64: return 8;
-    default: return 1;  // u8; the packed types never get past encode_tensor_map
+    case TmaType::f64: return 64;
+    default: return 8;
   }
+}
+
+uint32_t tma_packed_unit(TmaType type) {
+  if (type == TmaType::u4_align16) return 8;
+  return type == TmaType::u6_align16 ? 12 : 16;
 }
 
 Result<TensorMap> encode_tensor_map(const TensorMapArgs& raw, Chip chip) {
@@ -126,12 +190,21 @@ Result<TensorMap> encode_tensor_map(const TensorMapArgs& raw, Chip chip) {
   for (int d = 0; d < 5; ++d) w[2 + d] = args.dims[d];
   for (int d = 0; d < 4; ++d) w[7 + d] = args.strides[d];
   for (int d = 0; d < 5; ++d) {  // box sizes in 12 bits, element strides in 4
-    w[11] |= static_cast<uint64_t>(args.box[d]) << (12 * d);
+    if (!args.im2col) w[11] |= static_cast<uint64_t>(args.box[d]) << (12 * d);
     w[12] |= static_cast<uint64_t>(args.element_strides[d]) << (4 * d);
   }
   w[13] = args.rank | static_cast<uint64_t>(args.type) << 8 | static_cast<uint64_t>(args.interleave) << 16 |
           static_cast<uint64_t>(args.swizzle) << 24 | static_cast<uint64_t>(args.l2_promotion) << 32 |
           static_cast<uint64_t>(args.fill) << 40;
+  if (args.im2col) {  // corners in 16 bits each; the words of the box are free
+    const Im2colWindow& window = *args.im2col;
+    w[13] |= uint64_t{1} << 48;
+    for (int d = 0; d < 3; ++d) {
+      w[14] |= static_cast<uint64_t>(static_cast<uint16_t>(window.lower[d])) << (16 * d);
+      w[11] |= static_cast<uint64_t>(static_cast<uint16_t>(window.upper[d])) << (16 * d);
+    }
+    w[12] |= static_cast<uint64_t>(window.channels) << 20 | static_cast<uint64_t>(window.pixels) << 32;
+  }
   w[15] = checksum(map);
   return map;
 }
@@ -141,11 +214,12 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
   if (w[0] != magic || w[15] != checksum(map)) return {};
   DecodedTensorMap decoded;
   TensorMapArgs& args = decoded.args;
+  const bool im2col = (w[13] >> 48 & 1) != 0;
   args.address = reinterpret_cast<const void*>(static_cast<uintptr_t>(w[1]));
   for (int d = 0; d < 5; ++d) args.dims[d] = w[2 + d];
   for (int d = 0; d < 4; ++d) args.strides[d] = w[7 + d];
   for (int d = 0; d < 5; ++d) {
-    args.box[d] = w[11] >> (12 * d) & 0xfff;
+    args.box[d] = im2col ? 1 : w[11] >> (12 * d) & 0xfff;
     args.element_strides[d] = w[12] >> (4 * d) & 0xf;
   }
   args.rank = w[13] & 0xff;
@@ -154,6 +228,15 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
   args.swizzle = static_cast<Swizzle>(w[13] >> 24 & 0xff);
   args.l2_promotion = static_cast<uint8_t>(w[13] >> 32);
   args.fill = static_cast<TmaFill>(w[13] >> 40 & 0xff);
+  if (im2col) {
+    Im2colWindow& window = args.im2col.emplace();
+    for (int d = 0; d < 3; ++d) {
+      window.lower[static_cast<size_t>(d)] = static_cast<int16_t>(w[14] >> (16 * d));
+      window.upper[static_cast<size_t>(d)] = static_cast<int16_t>(w[11] >> (16 * d));
+    }
+    window.channels = w[12] >> 20 & 0xfff;
+    window.pixels = w[12] >> 32 & 0xfff;
+  }
   // A forged checksum must not send a copy astray: the rules hold for every map that decodes.
   decoded.valid = broken_rule(args, Chip::sm100).empty();
   return decoded;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "loom/units/reduction.hpp"
 #include "support/golden.hpp"
 
 namespace warploom::loom {
@@ -78,6 +79,13 @@ TensorMapArgs args_of(const json& row, const void* address) {
   copy("box", args.box);
   copy("elem_strides", args.element_strides);
   args.swizzle = swizzles.at(row["swizzle"]);
+  if (row["op"] == "im2col") {
+    Im2colWindow& window = args.im2col.emplace();
+    copy("lower", window.lower);
+    copy("upper", window.upper);
+    window.channels = row["channels"];
+    window.pixels = row["pixels"];
+  }
   if (row.value("oob_nan", 0) == 1) args.fill = TmaFill::nan;
   return args;
 }
@@ -91,7 +99,15 @@ TensorMapArgs through_map(const TensorMapArgs& args) {
   return decoded.args;
 }
 
-std::vector<int32_t> coordinates_of(const json& row) { return row["coords"].get<std::vector<int32_t>>(); }
+TmaCoordinates coordinates_of(const json& row) {
+  TmaCoordinates at{static_cast<uint32_t>(row["coords"].size()), {}};
+  for (size_t d = 0; d < row["coords"].size(); ++d) at.c[d] = row["coords"][d];
+  if (row["op"] == "im2col") {
+    at.mode = TmaMode::im2col;
+    for (size_t d = 0; d < row["offsets"].size(); ++d) at.offsets[d] = row["offsets"][d];
+  }
+  return at;
+}
 
 /// Where the recorded bytes are in the file, the first byte that differs.
 std::string difference(const json& row, const std::byte* bytes, size_t count) {
@@ -110,36 +126,107 @@ TEST(Tma, LoadsAsOnH200) {
     ++rows;
     SCOPED_TRACE(row.dump());
     const TensorMapArgs args = through_map(args_of(row, tensor_block().data() + row["global_offset"].get<size_t>()));
-    const std::vector<int32_t> at = coordinates_of(row);
+    const TmaCoordinates at = coordinates_of(row);
     const uint32_t base = row["smem_base"], bytes = row["bytes"], dst = row["dst"];
-    EXPECT_EQ(check_tma_copy(args, base + dst, at.data(), args.rank, false), "");
+    EXPECT_EQ(check_tma_copy(args, base + dst, at, false), "");
     EXPECT_EQ(tma_box_bytes(args), row["tx"]);
     EXPECT_LE(dst + tma_box_footprint(args), bytes);
     Buffer window(base + bytes, 0xcd);
-    tma_load_box(args, at.data(), window.data(), base + dst);
+    tma_load_box(args, at, window.data(), base + dst);
     EXPECT_EQ(window.hash(base, bytes), test::number(row["fnv"])) << difference(row, window.data() + base, bytes);
   }
   EXPECT_EQ(rows, 307);
 }
 
-TEST(Tma, StoresAsOnH200) {
+TEST(Tma, GathersPixelsAsOnH200) {
   int rows = 0;
   for (const json& row : test::read_json_lines("h200_tma.jsonl")) {
-    if (row["op"] != "store") continue;
+    if (row["op"] != "im2col") continue;
     ++rows;
+    SCOPED_TRACE(row.dump());
+    const TensorMapArgs args = through_map(args_of(row, tensor_block().data()));
+    const TmaCoordinates at = coordinates_of(row);
+    const uint32_t base = row["smem_base"], bytes = row["bytes"], dst = row["dst"];
+    EXPECT_EQ(check_tma_copy(args, base + dst, at, false), "");
+    EXPECT_EQ(tma_box_bytes(args, at.mode), row["tx"]);
+    EXPECT_LE(dst + tma_box_footprint(args, at.mode), bytes);
+    Buffer window(base + bytes, 0xcd);
+    tma_load_box(args, at, window.data(), base + dst);
+    EXPECT_EQ(window.hash(base, bytes), test::number(row["fnv"])) << difference(row, window.data() + base, bytes);
+  }
+  EXPECT_EQ(rows, 60);
+}
+
+const std::map<std::string, Reduction> reductions{
+    {"add", Reduction::add}, {"min", Reduction::min},     {"max", Reduction::max},   {"inc", Reduction::inc},
+    {"dec", Reduction::dec}, {"and", Reduction::bit_and}, {"or", Reduction::bit_or}, {"xor", Reduction::bit_xor}};
+
+TEST(Tma, ReducesAsOnH200) {
+  static const std::vector<uint8_t> recorded = test::read_bytes("h200_tma.bin");
+  int rows = 0;
+  for (const json& row : test::read_json_lines("h200_tma.jsonl")) {
+    if (row["op"] != "reduce_values") continue;
+    ++rows;
+    SCOPED_TRACE(row.dump());
+    json map = row;
+    map["dims"] = {row["count"]};
+    map["box"] = {row["count"]};
+    map["swizzle"] = 0;
+    const uint32_t bytes = row["count"].get<uint32_t>() * tma_element_bits(args_of(map, nullptr).type) / 8;
+    const auto* before = reinterpret_cast<const std::byte*>(recorded.data()) + row["data_offset"].get<size_t>();
+    const std::byte *source = before + bytes, *after = source + bytes;
+    Buffer global(bytes);
+    std::memcpy(global.data(), before, bytes);
+    const TensorMapArgs args = through_map(args_of(map, global.data()));
+    ASSERT_EQ(tma_box_bytes(args), bytes);
+    const Reduction operation = reductions.at(row["red"]);
+    ASSERT_EQ(tensor_reduction(operation, args.type).broken, "");
+    tma_write_box(args, {1, {0}}, source, operation);
+    for (uint32_t i = 0; i < bytes; ++i) ASSERT_EQ(global.data()[i], after[i]) << "byte " << i;
+  }
+  EXPECT_EQ(rows, 27);
+}
+
+// Which pairs exist: those that were recorded, and no others but the ones that the instruction set has beside them.
+TEST(Tma, ReductionsOfOtherTypesAreRefused) {
+  const auto legal = [](Reduction operation) {
+    int types = 0;
+    for (int type = 0; type <= 15; ++type)
+      if (tensor_reduction(operation, static_cast<TmaType>(type)).broken.empty()) ++types;
+    return types;
+  };
+  EXPECT_EQ(legal(Reduction::add), 7);  // u32 s32 u64 f32 f32_ftz f16 bf16
+  EXPECT_EQ(legal(Reduction::min), 6);  // u32 s32 u64 s64 f16 bf16
+  EXPECT_EQ(legal(Reduction::max), 6);
+  EXPECT_EQ(legal(Reduction::inc), 1);
+  EXPECT_EQ(legal(Reduction::dec), 1);
+  EXPECT_EQ(legal(Reduction::bit_and), 4);
+  EXPECT_EQ(legal(Reduction::bit_or), 4);
+  EXPECT_EQ(legal(Reduction::bit_xor), 4);
+}
+
+TEST(Tma, StoresAsOnH200) {
+  int rows = 0, reduced = 0;
+  for (const json& row : test::read_json_lines("h200_tma.jsonl")) {
+    const std::string op = row["op"];
+    if (op != "store" && !reductions.contains(op)) continue;
+    ++(op == "store" ? rows : reduced);
     SCOPED_TRACE(row.dump());
     const uint32_t base = row["smem_base"], bytes = row["bytes"], src = row["src"], image = row["smem_bytes"];
     Buffer global(bytes, 0x11), window(base + image);
+    if (op != "store") std::memcpy(global.data(), tensor_block().data(), bytes);
     for (uint32_t i = 0; i < image; ++i) window.data()[base + i] = image_byte(i);
     const TensorMapArgs args = through_map(args_of(row, global.data()));
-    const std::vector<int32_t> at = coordinates_of(row);
-    EXPECT_EQ(check_tma_copy(args, base + src, at.data(), args.rank, true), "");
+    const TmaCoordinates at = coordinates_of(row);
+    EXPECT_EQ(check_tma_copy(args, base + src, at, true), "");
     std::vector<std::byte> staging(tma_box_bytes(args));
-    tma_read_box(args, window.data(), base + src, staging.data());
-    tma_write_box(args, at.data(), staging.data());
+    tma_read_box(args, TmaMode::tile, window.data(), base + src, staging.data());
+    tma_write_box(args, at, staging.data(),
+                  op == "store" ? std::optional<Reduction>{} : std::optional(reductions.at(op)));
     EXPECT_EQ(global.hash(0, bytes), test::number(row["fnv"])) << difference(row, global.data(), bytes);
   }
   EXPECT_EQ(rows, 125);
+  EXPECT_EQ(reduced, 4);
 }
 
 // The announced range of global bytes is exactly what a store changes and what decides a load.
@@ -151,19 +238,19 @@ TEST(Tma, GlobalRangeIsWhatMoves) {
     SCOPED_TRACE(row.dump());
     Buffer global(block_bytes, 0x11);
     const TensorMapArgs args = args_of(row, global.data() + 1024);
-    const std::vector<int32_t> at = coordinates_of(row);
+    const TmaCoordinates at = coordinates_of(row);
     const bool store = row["op"] == "store";
-    const ByteRange range = tma_global_range(args, at.data(), store);
+    const ByteRange range = tma_global_range(args, at, store);
     ASSERT_LE(range.begin, range.end);
     std::vector<std::byte> staging(tma_box_bytes(args), std::byte{0x22});
     if (store) {
-      tma_write_box(args, at.data(), staging.data());
+      tma_write_box(args, at, staging.data());
     } else {
       // Outside the range memory is 0x33; a load that touches it shows the byte.
       std::memset(global.data(), 0x33, global.size());
       std::fill(const_cast<std::byte*>(range.begin), const_cast<std::byte*>(range.end), std::byte{0x44});
       Buffer window(65536, 0xcd);
-      tma_load_box(args, at.data(), window.data(), 0);
+      tma_load_box(args, at, window.data(), 0);
       EXPECT_EQ(std::count(window.data(), window.data() + window.size(), std::byte{0x33}), 0);
       EXPECT_EQ(std::count(window.data(), window.data() + window.size(), std::byte{0x44}) > 0,
                 range.begin != range.end);
@@ -201,8 +288,7 @@ TEST(Tma, FaultsAsOnH200) {
   struct Case {
     TensorMapArgs args;
     uint32_t address = 1024;
-    std::array<int32_t, 5> at{};
-    uint32_t rank = 2;
+    TmaCoordinates at{2, {}};
     bool store = false;
   };
   const auto change = [](auto&& apply) {
@@ -217,13 +303,13 @@ TEST(Tma, FaultsAsOnH200) {
   const std::map<std::string, Case> cases{
       {"load dst 64-byte aligned", change([](Case& c) { c.address += 64; })},
       {"load dst 16-byte aligned", change([](Case& c) { c.address += 16; })},
-      {"load c0=4 u16", change([](Case& c) { c.at[0] = 4; })},
-      {"load c0=2 u32", change([&](Case& c) { of_type(c, TmaType::u32, 4), c.at[0] = 2; })},
-      {"load c0=-4 u16", change([](Case& c) { c.at[0] = -4; })},
-      {"load 3d instruction with a 2d map", change([](Case& c) { c.rank = 3; })},
-      {"store c0=-8", change([](Case& c) { c.store = true, c.at[0] = -8; })},
-      {"store c1=-2", change([](Case& c) { c.store = true, c.at[1] = -2; })},
-      {"store c0=4 u16", change([](Case& c) { c.store = true, c.at[0] = 4; })},
+      {"load c0=4 u16", change([](Case& c) { c.at.c[0] = 4; })},
+      {"load c0=2 u32", change([&](Case& c) { of_type(c, TmaType::u32, 4), c.at.c[0] = 2; })},
+      {"load c0=-4 u16", change([](Case& c) { c.at.c[0] = -4; })},
+      {"load 3d instruction with a 2d map", change([](Case& c) { c.at.rank = 3; })},
+      {"store c0=-8", change([](Case& c) { c.store = true, c.at.c[0] = -8; })},
+      {"store c1=-2", change([](Case& c) { c.store = true, c.at.c[1] = -2; })},
+      {"store c0=4 u16", change([](Case& c) { c.store = true, c.at.c[0] = 4; })},
       {"store src 64-byte aligned", change([](Case& c) { c.store = true, c.address += 64; })},
       {"load swizzle 128B_ATOM_32B", change([](Case& c) { c.args.swizzle = Swizzle::b128_atom32; })},
       {"load swizzle 128B_ATOM_32B_FLIP_8B", change([](Case& c) { c.args.swizzle = Swizzle::b128_atom32_flip8; })},
@@ -231,15 +317,17 @@ TEST(Tma, FaultsAsOnH200) {
       {"load 16U4_ALIGN8B", change([](Case& c) { c.args.type = TmaType::u4_align8; })},
       {"load 16U4_ALIGN16B", change([](Case& c) { c.args.type = TmaType::u4_align16; })},
       {"load 16U6_ALIGN16B", change([](Case& c) { c.args.type = TmaType::u6_align16; })},
-      {"store c1 past end", change([](Case& c) { c.store = true, c.at[1] = 64; })},
-      {"store c0 past end", change([](Case& c) { c.store = true, c.at[0] = 64; })},
-      {"load u8 c0=8", change([&](Case& c) { of_type(c, TmaType::u8, 1), c.at[0] = 8; })},
+      {"store c1 past end", change([](Case& c) { c.store = true, c.at.c[1] = 64; })},
+      {"store c0 past end", change([](Case& c) { c.store = true, c.at.c[0] = 64; })},
+      {"reduce add c1=-1",
+       change([](Case& c) { c.store = true, c.at.c[1] = -1, c.args.type = TmaType::u32, c.args.box[0] = 8; })},
+      {"load u8 c0=8", change([&](Case& c) { of_type(c, TmaType::u8, 1), c.at.c[0] = 8; })},
       {"load elem_strides {2,1}, box {16,8}", change([](Case& c) { c.args.element_strides[0] = 2; })},
       {"load elem_strides {3,1}, box {16,8}", change([](Case& c) { c.args.element_strides[0] = 3; })},
   };
   int rows = 0;
   for (const json& row : test::read_json_lines("h200_edges.jsonl")) {
-    if (row["op"] != "tma" || row["what"] == "reduce add c1=-1") continue;
+    if (row["op"] != "tma") continue;
     ++rows;
     SCOPED_TRACE(row.dump());
     ASSERT_TRUE(cases.contains(row["what"]));
@@ -248,20 +336,20 @@ TEST(Tma, FaultsAsOnH200) {
     if (c.store) c.args.address = global.data();
     ASSERT_EQ(static_cast<bool>(encode_tensor_map(c.args, Chip::sm90)), row["encode"] == 0);
     if (row["encode"] != 0) continue;
-    const std::string broken = check_tma_copy(c.args, c.address, c.at.data(), c.rank, c.store);
+    const std::string broken = check_tma_copy(c.args, c.address, c.at, c.store);
     EXPECT_EQ(broken.empty(), row["result"] == "ok") << broken;
     if (!broken.empty() || row["result"] != "ok") continue;
     if (c.store) {
       std::vector<std::byte> staging(tma_box_bytes(c.args));
-      tma_read_box(c.args, window.data(), 1024, staging.data());
-      tma_write_box(c.args, c.at.data(), staging.data());
+      tma_read_box(c.args, TmaMode::tile, window.data(), 1024, staging.data());
+      tma_write_box(c.args, c.at, staging.data());
       EXPECT_EQ(global.hash(0, 8192), test::number(row["fnv"]));
     } else {
-      tma_load_box(c.args, c.at.data(), window.data(), 1024);
+      tma_load_box(c.args, c.at, window.data(), 1024);
       EXPECT_EQ(window.hash(1024, 4096), test::number(row["fnv"]));
     }
   }
-  EXPECT_EQ(rows, 21);
+  EXPECT_EQ(rows, 22);
 }
 
 // The recorded loads of tf32 hold few ties. Spec §2.3 says they round as cvt.rn.tf32 does, of which an H200 recorded
@@ -283,7 +371,7 @@ TEST(Tma, Tf32LoadsRoundToNearestEven) {
     args.dims = {256, count / 256, 1, 1, 1};
     args.strides[0] = 1024;
     args.box = {256, static_cast<uint32_t>(count / 256), 1, 1, 1};
-    const int32_t at[] = {0, 0};
+    const TmaCoordinates at{2, {0, 0}};
     tma_load_box(args, at, window.data(), 0);
     for (size_t i = 0; i < count; ++i)
       ASSERT_EQ(std::memcmp(window.data() + 4 * i, bytes.data() + rounded + 4 * i, 4), 0) << "input " << i;
@@ -301,10 +389,10 @@ TEST(Tma, Sm100SwizzlesRoundTrip) {
     args.swizzle = swizzle;
     ASSERT_TRUE(encode_tensor_map(args, Chip::sm100));
     Buffer window(4096, 0xcd);
-    const int32_t at[] = {16, 3};
+    const TmaCoordinates at{2, {16, 3}};
     tma_load_box(args, at, window.data(), 128);
     std::vector<std::byte> staging(tma_box_bytes(args));
-    tma_read_box(args, window.data(), 128, staging.data());
+    tma_read_box(args, TmaMode::tile, window.data(), 128, staging.data());
     for (uint32_t row = 0; row < 9; ++row)
       for (uint32_t b = 0; b < 112; ++b) {
         const std::byte expected = tensor_block().data()[(3 + row) * 1024 + 16 + b];
@@ -319,8 +407,8 @@ TEST(Tma, ExtremeCoordinatesTouchNothing) {
   args.element_strides[1] = 8;
   for (const int32_t c0 : {INT32_MIN, INT32_MAX - 7, 0})
     for (const int32_t c1 : {INT32_MIN, INT32_MAX, 0}) {
-      const int32_t at[] = {c0, c1};
-      ASSERT_EQ(check_tma_copy(args, 1024, at, 2, false), "");
+      const TmaCoordinates at{2, {c0, c1}};
+      ASSERT_EQ(check_tma_copy(args, 1024, at, false), "");
       const ByteRange range = tma_global_range(args, at, false);
       EXPECT_EQ(range.begin != range.end, c0 == 0 && c1 == 0);
       Buffer window(8192, 0xcd);

@@ -1,0 +1,108 @@
+// What threads do in the shared memory of other CTAs without the async proxy: loads, stores and atomics (hardware.md
+// §6.2), and mbarrier tokens, which are of one CTA (§1.2).
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "loom/machine.hpp"
+#include "loom/units/reduction.hpp"
+
+namespace warploom::loom {
+
+std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, const char* what) {
+  step(thread, pc);
+  Cta* const cta = owner(address);
+  const uint32_t offset = address & offset_mask;
+  if (cta == nullptr || offset % bytes != 0 || !inside(*cta, offset, bytes))
+    fail(thread, pc, "OOB-SHARED",
+         fmt::format("{} of {} bytes at 0x{:08x}; aligned shared memory of a CTA of the cluster is needed", what, bytes,
+                     address));
+  if (cta->alive == 0)
+    fail(thread, pc, "EXIT-REMOTE", fmt::format("{} in the shared memory of CTA {}, which has exited", what, cta->rank),
+         {"a cluster barrier at the end keeps every CTA there until the last access"});
+  return cta->window + offset;
+}
+
+uint64_t Cluster::mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete) {
+  if (owner(address) != thread.cta)
+    fail(thread, pc, "BAR-ADDRESS", "an arrival on another CTA's mbarrier returns no token; use mbarrier_arrive there");
+  mbarrier_signal(thread, pc, address, SignalKind::arrive, count, 0);
+  if (no_complete && token_pending(thread.token) == count)
+    fail(thread, pc, "ARRIVE-OVERFLOW",
+         fmt::format(
+             "mbarrier.arrive.noComplete brings the last {} arrival(s) of its phase; it must leave some to others",
+             count));
+  return thread.token;
+}
+
+uint32_t Cluster::token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t token) {
+  const Barrier& barrier = barrier_at(thread, pc, address, true);
+  const uint64_t phase = token_phase(token);
+  if (barrier.state.phase != phase && barrier.state.phase != phase + 1)
+    fail(thread, pc, "PHASE",
+         fmt::format("a token of phase {} of {}, of which {} phases are complete; only the current phase and the one "
+                     "before can be asked for",
+                     phase, barrier.name(), barrier.state.phase));
+  return static_cast<uint32_t>(phase + 1);
+}
+
+namespace native {
+namespace {
+
+Thread& thread() { return *Cluster::current(); }
+
+uint32_t& word_at(Pc pc, uint32_t address) {
+  std::byte* const place = thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), "an atomic");
+  return *reinterpret_cast<uint32_t*>(place);
+}
+
+}  // namespace
+
+uint32_t rank_of(uint32_t address) noexcept {
+  Thread& self = thread();
+  if (self.cluster->owner(address) == nullptr)
+    self.cluster->fail(self, __builtin_return_address(0), "OOB-SHARED",
+                       fmt::format("getctarank of 0x{:08x}, which names no CTA of the cluster", address));
+  return address >> rank_shift;
+}
+void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept {
+  return thread().cluster->cluster_memory(thread(), __builtin_return_address(0), address, bytes,
+                                          write ? "a store" : "a load");
+}
+uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept {
+  uint32_t& word = word_at(__builtin_return_address(0), address);
+  const uint32_t old = word;
+  reduce(operation, ReductionType::u32, reinterpret_cast<std::byte*>(&word), reinterpret_cast<const std::byte*>(&value),
+         sizeof(word));
+  return old;
+}
+uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept {
+  return std::exchange(word_at(__builtin_return_address(0), address), value);
+}
+uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept {
+  uint32_t& word = word_at(__builtin_return_address(0), address);
+  const uint32_t old = word;
+  if (old == expected) word = desired;
+  return old;
+}
+
+uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept {
+  return thread().cluster->mbarrier_arrive_token(thread(), __builtin_return_address(0), barrier, count, no_complete);
+}
+uint32_t mbarrier_pending_count(uint64_t token) noexcept { return token_pending(token); }
+bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
+  Thread& self = thread();
+  const Pc pc = __builtin_return_address(0);
+  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
+}
+void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept {
+  Thread& self = thread();
+  const Pc pc = __builtin_return_address(0);
+  self.cluster->mbarrier_wait(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
+}
+void mbarrier_arrive_drop_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
+  thread().cluster->mbarrier_signal(thread(), __builtin_return_address(0), barrier, SignalKind::arrive_drop, 1, bytes);
+}
+
+}  // namespace native
+}  // namespace warploom::loom

@@ -1,0 +1,135 @@
+// Every form of the data-movement headers of `arch`, instantiated: nvcc and ptxas must take them. Nothing runs.
+#include "warploom/arch/bulk.hpp"
+#include "warploom/arch/cluster_memory.hpp"
+#include "warploom/arch/matrix.hpp"
+#include "warploom/arch/mbarrier_token.hpp"
+#include "warploom/arch/tma_forms.hpp"
+
+using namespace warploom;
+using namespace warploom::arch;
+
+struct Params {
+  TensorMap map;
+  uint32_t* out;
+};
+
+template <Reduction operation>
+__device__ void tensor_reductions(const TensorMap& map, SharedAddress s) {
+  tma_reduce<operation>(map, s, Coord{0});
+  tma_reduce<operation>(map, s, Coord{0, 1});
+  tma_reduce<operation>(map, s, Coord{0, 1, 2});
+  tma_reduce<operation>(map, s, Coord{0, 1, 2, 3});
+  tma_reduce<operation>(map, s, Coord{0, 1, 2, 3, 4});
+  tma_reduce_im2col<operation>(map, s, Coord{0, 1, 2});
+  tma_reduce_im2col<operation>(map, s, Coord{0, 1, 2, 3});
+  tma_reduce_im2col<operation>(map, s, Coord{0, 1, 2, 3, 4});
+}
+
+template <Reduction operation, ReductionType type>
+__device__ void bulk_reduction(void* out, SharedAddress s, SharedAddress remote, SharedAddress full) {
+  if constexpr (reduces_in_global(operation, type)) bulk_reduce<operation, type>(out, s, 64);
+  if constexpr (reduces_in_shared(operation, type)) bulk_send_reduce<operation, type>(remote, s, 64, full);
+}
+template <Reduction operation>
+__device__ void bulk_reductions(void* out, SharedAddress s, SharedAddress remote, SharedAddress full) {
+  bulk_reduction<operation, ReductionType::u32>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::s32>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::u64>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::s64>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::f16>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::bf16>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::f32>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::f64>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::b32>(out, s, remote, full);
+  bulk_reduction<operation, ReductionType::b64>(out, s, remote, full);
+}
+
+template <int cta_group>
+__device__ void loads(const TensorMap& map, SharedAddress d, SharedAddress full) {
+  tma_load<cta_group>(d, map, full, Coord{0});
+  tma_load<cta_group>(d, map, full, Coord{0, 1});
+  tma_load<cta_group>(d, map, full, Coord{0, 1, 2});
+  tma_load<cta_group>(d, map, full, Coord{0, 1, 2, 3});
+  tma_load<cta_group>(d, map, full, Coord{0, 1, 2, 3, 4});
+  tma_load_multicast<cta_group>(d, map, full, Coord{0}, 3);
+  tma_load_multicast<cta_group>(d, map, full, Coord{0, 1}, 3);
+  tma_load_multicast<cta_group>(d, map, full, Coord{0, 1, 2}, 3);
+  tma_load_multicast<cta_group>(d, map, full, Coord{0, 1, 2, 3}, 3);
+  tma_load_multicast<cta_group>(d, map, full, Coord{0, 1, 2, 3, 4}, 3);
+  tma_load_im2col<cta_group>(d, map, full, Coord{0, 1, 2}, Offsets{1});
+  tma_load_im2col<cta_group>(d, map, full, Coord{0, 1, 2, 3}, Offsets{1, 2});
+  tma_load_im2col<cta_group>(d, map, full, Coord{0, 1, 2, 3, 4}, Offsets{1, 2, 3});
+  tma_load_im2col_multicast<cta_group>(d, map, full, Coord{0, 1, 2}, Offsets{1}, 3);
+  tma_load_im2col_multicast<cta_group>(d, map, full, Coord{0, 1, 2, 3}, Offsets{1, 2}, 3);
+  tma_load_im2col_multicast<cta_group>(d, map, full, Coord{0, 1, 2, 3, 4}, Offsets{1, 2, 3}, 3);
+}
+
+__global__ void forms(const __grid_constant__ Params p) {
+  const SharedAddress s = shared_address(&shared<uint32_t>()), full = s + 1024;
+  const SharedAddress remote = map_to_rank(s, 1), remote_full = map_to_rank(full, 1);
+  loads<1>(p.map, s, full);
+  tma_store(p.map, s, Coord{0});
+  tma_store(p.map, s, Coord{0, 1});
+  tma_store(p.map, s, Coord{0, 1, 2});
+  tma_store(p.map, s, Coord{0, 1, 2, 3});
+  tma_store(p.map, s, Coord{0, 1, 2, 3, 4});
+  tma_store_im2col(p.map, s, Coord{0, 1, 2});
+  tma_store_im2col(p.map, s, Coord{0, 1, 2, 3});
+  tma_store_im2col(p.map, s, Coord{0, 1, 2, 3, 4});
+  tma_prefetch(p.map, Coord{0});
+  tma_prefetch(p.map, Coord{0, 1});
+  tma_prefetch(p.map, Coord{0, 1, 2});
+  tma_prefetch(p.map, Coord{0, 1, 2, 3});
+  tma_prefetch(p.map, Coord{0, 1, 2, 3, 4});
+  tma_prefetch_im2col(p.map, Coord{0, 1, 2}, Offsets{1});
+  tma_prefetch_im2col(p.map, Coord{0, 1, 2, 3}, Offsets{1, 2});
+  tma_prefetch_im2col(p.map, Coord{0, 1, 2, 3, 4}, Offsets{1, 2, 3});
+  tensor_reductions<Reduction::add>(p.map, s);
+  tensor_reductions<Reduction::min>(p.map, s);
+  tensor_reductions<Reduction::max>(p.map, s);
+  tensor_reductions<Reduction::inc>(p.map, s);
+  tensor_reductions<Reduction::dec>(p.map, s);
+  tensor_reductions<Reduction::bit_and>(p.map, s);
+  tensor_reductions<Reduction::bit_or>(p.map, s);
+  tensor_reductions<Reduction::bit_xor>(p.map, s);
+  bulk_load(s, p.out, 64, full);
+  bulk_load_multicast(s, p.out, 64, full, 3);
+  bulk_store(p.out, s, 64);
+  bulk_send(remote, s, 64, remote_full);
+  bulk_prefetch(p.out, 64);
+  bulk_reductions<Reduction::add>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::min>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::max>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::inc>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::dec>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::bit_and>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::bit_or>(p.out, s, remote, remote_full);
+  bulk_reductions<Reduction::bit_xor>(p.out, s, remote, remote_full);
+
+  uint32_t seen = rank_of(remote);
+  store_cluster(remote, static_cast<uint8_t>(load_cluster<uint8_t>(remote) + 1));
+  store_cluster(remote, static_cast<uint16_t>(load_cluster<uint16_t>(remote) + 1));
+  store_cluster(remote, load_cluster<uint32_t>(remote) + 1);
+  store_cluster(remote, load_cluster<uint64_t>(remote) + 1);
+  store_cluster(remote, load_cluster<uint4>(remote));
+  seen += fetch_cluster<Atomic::add>(remote, 1) + fetch_cluster<Atomic::min>(remote, 1) +
+          fetch_cluster<Atomic::max>(remote, 1) + fetch_cluster<Atomic::inc>(remote, 1) +
+          fetch_cluster<Atomic::dec>(remote, 1) + fetch_cluster<Atomic::bit_and>(remote, 1) +
+          fetch_cluster<Atomic::bit_or>(remote, 1) + fetch_cluster<Atomic::bit_xor>(remote, 1) +
+          fetch_cluster<Atomic::exchange>(remote, 1) + compare_exchange_cluster(remote, 1, 2);
+  const MbarrierToken token = mbarrier_arrive_no_complete(full, 1);
+  seen += mbarrier_pending_count(token) + mbarrier_test_token(full, mbarrier_arrive_token(full));
+  mbarrier_wait_token(full, token);
+  mbarrier_arrive_drop_expect_tx(remote_full, 16);
+  *p.out = seen;
+#if defined(WARPLOOM_FORMS_SM_100A)
+  loads<2>(p.map, s, full);
+  bulk_store_masked(p.out, s, 64, 0x0ff0);
+  const FourRows rows{0, {1, 2, 3, 4}};
+  tma_gather4<1>(s, p.map, full, rows);
+  tma_gather4<2>(s, p.map, full, rows);
+  tma_gather4_multicast<1>(s, p.map, full, rows, 3);
+  tma_gather4_multicast<2>(s, p.map, full, rows, 3);
+  tma_scatter4(p.map, s, rows);
+#endif
+}
