@@ -169,14 +169,15 @@ double d_value(ExactResult type, uint32_t bits) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
-/// Random codes: everything, or exponents around the middle so that terms meet.
-uint32_t random_code(std::mt19937& random, ExactType type, bool anything) {
+/// Random codes: everything, or exponents around the middle so that terms meet; tiny: with products below 2^-126.
+uint32_t random_code(std::mt19937& random, ExactType type, bool anything, bool tiny = false) {
   const uint32_t low = type == ExactType::tf32 ? random() & 0x1fff : 0;
   const int bits = code_bits(type);
   uint32_t code = random() & ((1u << bits) - 1);
   const Format f = formats.at(type);
   if (!anything && f.exponent_bits > 4) {
-    const uint32_t field = static_cast<uint32_t>(f.bias) - 6 + random() % 12;
+    const uint32_t middle = tiny && f.bias == 127 ? 127 - 72 : static_cast<uint32_t>(f.bias);
+    const uint32_t field = middle - 6 + random() % 12;
     code = (code & ~(((1u << f.exponent_bits) - 1) << f.mantissa_bits)) | field << f.mantissa_bits;
   }
   return type == ExactType::tf32 ? code << 13 | low : code;
@@ -236,14 +237,15 @@ TEST(ExactMultiply, FollowsTheRules) {
       const bool negate_a = round == 5 || round == 6, negate_b = round == 6 || round == 7;
       const uint32_t rows = 8, columns = 24, pitch = 31, blocks = kind.k / kind.block;
       const int d_exponent = round == 4 ? -5 : 0;
+      const bool tiny = round == 3;
       std::vector<uint32_t> a(rows * kind.k), b(kind.k * columns), d(rows * pitch);
       std::vector<uint8_t> a_scales(rows * blocks), b_scales(blocks * columns);
-      for (uint32_t& code : a) code = random_code(random, kind.a, anything);
-      for (uint32_t& code : b) code = random_code(random, kind.b, anything);
+      for (uint32_t& code : a) code = random_code(random, kind.a, anything, tiny);
+      for (uint32_t& code : b) code = random_code(random, kind.b, anything, tiny);
       // NaN would be everywhere: mostly finite numbers, in most columns.
       auto calm = [&](ExactType type, std::vector<uint32_t>& codes) {
         for (uint32_t& code : codes)
-          while (random() % 512 != 0 && !std::isfinite(value_of(type, code))) code = random_code(random, type, anything);
+          while (random() % 512 != 0 && !std::isfinite(value_of(type, code))) code = random_code(random, type, anything, tiny);
       };
       calm(kind.a, a);
       calm(kind.b, b);
@@ -252,7 +254,8 @@ TEST(ExactMultiply, FollowsTheRules) {
       for (uint32_t& word : d) {
         const float calmly = std::ldexp(static_cast<float>(static_cast<int>(random() % 4001) - 2000), -8);
         word = half ? random() & 0xffff : anything ? static_cast<uint32_t>(random()) : std::bit_cast<uint32_t>(calmly);
-        if (random() % 8 == 0) word = 0;
+        if (random() % 8 == 0 || (tiny && random() % 2 == 0)) word = 0;
+        if (tiny && !half) word &= 0x807fffff;
       }
 
       std::vector<uint32_t> want(d);
@@ -382,12 +385,14 @@ TEST(ExactMultiply, TermsAlignToAtLeastTwoToTheMinus133) {
   // 2^-133-25 = 2^-158 is the unit: 2^-75 * 2^-75 = 2^-150 is seen but below the result's last place.
   EXPECT_EQ(dot({{0x1p-75f, 0x1p-75f}, {0x1p-75f, 0x1p-75f}}, 0), 1u);   // two halves of 2^-149
   EXPECT_EQ(dot({{0x1p-75f, 0x1p-75f}}, 0), 0u);
-  std::vector<std::pair<float, float>> many(16, {0x1p-79f, 0x1p-79f});   // 16 * 2^-158 = 2^-154
-  for (size_t i = 0; i < 8; ++i) many[i] = {0x1p-75f, 0x1p-76f};         // + 8 * 2^-151 = 2^-148
-  EXPECT_EQ(dot(many, 0), 2u);
-  many.assign(16, {0x1p-79f, 0x1.8p-80f});  // 15 * 1.5 * 2^-159 > 2^-155, but each is below the unit
-  many[0] = {0x1p-74f, 0x1p-75f};
-  EXPECT_EQ(dot(many, std::bit_cast<float>(uint32_t{1}) * -1), 0u);
+  // 15 * 33 + 17 = 512 units of 2^-158 are 2^-149; a coarser unit would lose the odd ones.
+  std::vector<std::pair<float, float>> many(16, {0x1.08p-76f, 0x1p-77f});
+  many[0] = {0x1.1p-77f, 0x1p-77f};
+  EXPECT_EQ(dot(many, 0), 1u);
+  // 15 * 32.5 + 24.5 = 512, too; but halves are cut: a finer unit would keep them.
+  many.assign(16, {0x1.04p-76f, 0x1p-77f});
+  many[0] = {0x1.88p-77f, 0x1p-77f};
+  EXPECT_EQ(dot(many, 0), 0u);
 }
 
 TEST(ExactMultiply, ZerosAreOutOfTheRunning) {
