@@ -1,5 +1,5 @@
-// The cases of wgmma_exact, for either machine: every combination of types on tiles of random numbers, each tile drawn in
-// one of eight ways, compared with the plain model of wgmma_exact_model.hpp. `products` dot products per case.
+// The cases of wgmma_exact, for either machine: every combination of types on tiles of random numbers, each tile drawn
+// in one of eight ways, compared with the plain model of wgmma_exact_model.hpp. `products` dot products per case.
 #pragma once
 
 #include "wgmma_check_cases.hpp"
@@ -11,7 +11,17 @@ namespace warploom::inline WARPLOOM_MACHINE::examples {
 /// Random codes that make one property of the arithmetic show.
 class ExactDraw {
  public:
-  enum Profile : uint32_t { moderate, wide, cancellation, tiny, specials, overflow, one_large, small_integers, profiles };
+  enum Profile : uint32_t {
+    moderate,
+    wide,
+    cancellation,
+    tiny,
+    specials,
+    overflow,
+    one_large,
+    small_integers,
+    profiles
+  };
 
   ExactDraw(uint64_t seed, Profile profile) : random_(seed), profile_(profile) {}
 
@@ -37,7 +47,8 @@ class ExactDraw {
     const auto bias = static_cast<uint32_t>(layout.bias());
     switch (profile_) {
       case tiny: {
-        const uint32_t field = result == WgmmaResult::f32 && is_narrow(type) ? bias - 20 + random_.below(12) : random_.below(3);
+        const uint32_t field =
+            result == WgmmaResult::f32 && is_narrow(type) ? bias - 20 + random_.below(12) : random_.below(3);
         return random_.below(3) == 0 ? sign(layout) : code(layout, field);
       }
       case specials: return random_.below(48) == 0 ? special(layout) : code(layout, bias - 3 + random_.below(8));
@@ -50,9 +61,7 @@ class ExactDraw {
 
  private:
   static bool is_narrow(WgmmaType type) { return ExactLayout::of(type).exponent_bits < 8; }
-  uint32_t sign(const ExactLayout& layout) {
-    return random_.below(2) << (layout.exponent_bits + layout.mantissa_bits);
-  }
+  uint32_t sign(const ExactLayout& layout) { return random_.below(2) << (layout.exponent_bits + layout.mantissa_bits); }
   uint32_t code(const ExactLayout& layout, uint32_t field) {
     const uint32_t most = layout.last_field() - (layout.infinities ? 1 : 0);
     if (field > most) field = most;
@@ -83,9 +92,9 @@ class ExactDraw {
         if (random_.below(6) == 0) return sign(layout);
         if (narrow) return code(layout, random_.below(3));
         return code(layout, random_.below(8) == 0 ? random_.below(2) : bias - 77 + random_.below(22));
-      case specials:
-        return random_.below(96) == 0 ? special(layout) : code(layout, bias - 3 + random_.below(6));
-      case overflow: return narrow ? code(layout, last - 1 - random_.below(6)) : code(layout, bias + 58 + random_.below(8));
+      case specials: return random_.below(96) == 0 ? special(layout) : code(layout, bias - 3 + random_.below(6));
+      case overflow:
+        return narrow ? code(layout, last - 1 - random_.below(6)) : code(layout, bias + 58 + random_.below(8));
       case one_large: return code(layout, k % 11 == 3 ? bias + 5 : bias - 6 + random_.below(4));
       case small_integers: {
         const uint32_t value = random_.below(5);  // 0 to 4: exact in every format
@@ -125,7 +134,8 @@ struct WgmmaExact {
     using K = WgmmaExactProbe<Form>;
     using A = typename Form::A;
     constexpr uint32_t n = Form::n, k = K::TileA::k, steps = ExactTileRules::most_steps, extent = steps * k;
-    const ExactModel model(wgmma_type_of<A>, wgmma_type_of<typename Form::B>, Form::result, Form::negate, Form::overflow);
+    const ExactModel model(wgmma_type_of<A>, wgmma_type_of<typename Form::B>, Form::result, Form::negate,
+                           Form::overflow);
     Words a_words, b_words, a_registers, addends;
     std::vector<uint32_t> want;
     for (uint32_t tile = first; tile < first + count; ++tile) {
@@ -152,9 +162,8 @@ struct WgmmaExact {
       put_accumulator<Form>(d, want);
     }
     uint32_t* out = machine.memory(Words(want.size(), 0xcccccccc), true);
-    machine.template launch<K>({{count}, {1}, K::threads},
-                               {first, machine.memory(a_words), machine.memory(b_words), machine.memory(a_registers),
-                                machine.memory(addends), out});
+    machine.template launch<K>({{count}, {1}, K::threads}, {first, machine.memory(a_words), machine.memory(b_words),
+                                                            machine.memory(a_registers), machine.memory(addends), out});
     const Words got = machine.read(out, want.size());
     c.got.insert(c.got.end(), got.begin(), got.end());
     c.want.insert(c.want.end(), want.begin(), want.end());

@@ -1,5 +1,5 @@
-// wgmma with exact numerics against the plain model: every combination of types. The long test also keeps the hashes that
-// a Hopper GPU must reproduce; WARPLOOM_UPDATE_HASHES=1 writes examples/gpu/expected_exact.txt anew.
+// wgmma with exact numerics against the plain model: every combination of types. The long test also keeps the hashes
+// that a Hopper GPU must reproduce; WARPLOOM_UPDATE_HASHES=1 writes examples/gpu/expected_exact.txt anew.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,8 +14,9 @@ namespace {
 
 std::string hashes_of(const std::vector<Case<LoomMachine>>& cases) {
   std::ostringstream hashes;
-  hashes << "# What every case of examples/gpu/wgmma_exact.cu must print, as the loom computed it with exact numerics:\n"
-            "# program, case, 64-bit FNV-1a of the output. Written by tests/examples with WARPLOOM_UPDATE_HASHES=1.\n";
+  hashes
+      << "# What every case of examples/gpu/wgmma_exact.cu must print, as the loom computed it with exact numerics:\n"
+         "# program, case, 64-bit FNV-1a of the output. Written by tests/examples with WARPLOOM_UPDATE_HASHES=1.\n";
   LoomMachine machine;
   machine.use(loom::Numerics::exact);
   for (const Case<LoomMachine>& experiment : cases) {
@@ -45,7 +46,8 @@ TEST(WgmmaExact, FastSumsDiffer) {
   int differ = 0;
   for (const Case<LoomMachine>& experiment : wgmma_exact_samples<LoomMachine>()) {
     const std::string name = experiment.name;
-    if (name == "f16-f32" || name == "bf16-f32" || name == "e4m3-e4m3-f32") differ += !run_case(machine, experiment).ok();
+    if (name == "f16-f32" || name == "bf16-f32" || name == "e4m3-e4m3-f32")
+      differ += !run_case(machine, experiment).ok();
   }
   EXPECT_EQ(differ, 3);
 }

@@ -19,10 +19,9 @@ namespace {
 using test::json;
 using test::number;
 
-const std::map<std::string, WgmmaType> types{{"f16", WgmmaType::f16},   {"bf16", WgmmaType::bf16},
-                                             {"tf32", WgmmaType::tf32}, {"e4m3", WgmmaType::e4m3},
-                                             {"e5m2", WgmmaType::e5m2}, {"s8", WgmmaType::s8},
-                                             {"u8", WgmmaType::u8}};
+const std::map<std::string, WgmmaType> types{
+    {"f16", WgmmaType::f16},   {"bf16", WgmmaType::bf16}, {"tf32", WgmmaType::tf32}, {"e4m3", WgmmaType::e4m3},
+    {"e5m2", WgmmaType::e5m2}, {"s8", WgmmaType::s8},     {"u8", WgmmaType::u8}};
 const std::map<std::string, WgmmaResult> results{
     {"f32", WgmmaResult::f32}, {"f16", WgmmaResult::f16}, {"s32", WgmmaResult::s32}};
 WgmmaResult widest_result(WgmmaType type) { return is_integer(type) ? WgmmaResult::s32 : WgmmaResult::f32; }
@@ -78,7 +77,9 @@ class Machine {
     return decode(type, reinterpret_cast<const uint8_t*>(&window_[address]));
   }
   void put_bytes(uint32_t address, const uint8_t* from, size_t bytes) { std::memcpy(&window_[address], from, bytes); }
-  void put_a_bytes(uint32_t thread, uint32_t index, const uint8_t* from) { std::memcpy(&a_[thread * 4 + index], from, 4); }
+  void put_a_bytes(uint32_t thread, uint32_t index, const uint8_t* from) {
+    std::memcpy(&a_[thread * 4 + index], from, 4);
+  }
   /// Register element: 16-bit types have two of them in a register, 8-bit types four.
   void put_a(uint32_t thread, uint32_t element, WgmmaType type, float value) {
     const uint32_t code = encode(type, value);
@@ -242,16 +243,15 @@ TEST(Wgmma, DescriptorsReadAsOnH200) {
     Machine machine;
     std::mt19937 random(static_cast<uint32_t>(rows));
     auto integer = [&] { return static_cast<float>(static_cast<int>(random() % 7) - (is_integer(type) ? 0 : 3)); };
-    for (uint32_t address = 0; address < 128 * 1024; address += size_of(type))
-      machine.put(address, type, integer());
+    for (uint32_t address = 0; address < 128 * 1024; address += size_of(type)) machine.put(address, type, integer());
     std::vector<float> second(64 * k);
     for (uint32_t r = 0; r < 64; ++r)
       for (uint32_t i = 0; i < k; ++i) {
         second[r * k + i] = integer();
         machine.put(other, Major::k, type, r, i, second[r * k + i]);
       }
-    native::WgmmaForm form{64, type, type, operand_b ? Major::k : major, operand_b ? major : Major::k,
-                           widest_result(type)};
+    native::WgmmaForm form{
+        64, type, type, operand_b ? Major::k : major, operand_b ? major : Major::k, widest_result(type)};
     machine.multiply(form, false, operand_b ? other : fields, operand_b ? fields : other, false,
                      rows % 2 == 0 ? Numerics::fast : Numerics::exact);
     const std::vector<float> got = machine.rows(64, form.d_type);
@@ -390,12 +390,11 @@ TEST(Wgmma, IntegersAreExact) {
   };
   using T = WgmmaType;
   using R = WgmmaResult;
-  const Types combinations[] = {{T::bf16, T::bf16, R::f32}, {T::f16, T::f16, R::f32},   {T::e4m3, T::e4m3, R::f32},
-                                {T::e4m3, T::e5m2, R::f32}, {T::e5m2, T::e4m3, R::f32}, {T::e5m2, T::e5m2, R::f32},
-                                {T::tf32, T::tf32, R::f32}, {T::f16, T::f16, R::f16},   {T::e4m3, T::e4m3, R::f16},
-                                {T::e4m3, T::e5m2, R::f16}, {T::e5m2, T::e4m3, R::f16}, {T::e5m2, T::e5m2, R::f16},
-                                {T::s8, T::s8, R::s32},     {T::s8, T::u8, R::s32},     {T::u8, T::s8, R::s32},
-                                {T::u8, T::u8, R::s32}};
+  const Types combinations[] = {
+      {T::bf16, T::bf16, R::f32}, {T::f16, T::f16, R::f32},   {T::e4m3, T::e4m3, R::f32}, {T::e4m3, T::e5m2, R::f32},
+      {T::e5m2, T::e4m3, R::f32}, {T::e5m2, T::e5m2, R::f32}, {T::tf32, T::tf32, R::f32}, {T::f16, T::f16, R::f16},
+      {T::e4m3, T::e4m3, R::f16}, {T::e4m3, T::e5m2, R::f16}, {T::e5m2, T::e4m3, R::f16}, {T::e5m2, T::e5m2, R::f16},
+      {T::s8, T::s8, R::s32},     {T::s8, T::u8, R::s32},     {T::u8, T::s8, R::s32},     {T::u8, T::u8, R::s32}};
   auto tile = [](uint32_t start, Major major, Swizzle swizzle) -> SmemDescriptorFields {
     const uint32_t span = swizzle_span(swizzle);
     if (swizzle == Swizzle::none) return {start, 128, 256, 0, swizzle};
