@@ -24,6 +24,7 @@ class LoomMachine {
     trouble_.clear();
   }
   const std::string& trouble() const { return trouble_; }
+  void use(loom::Numerics numerics) { options_.numerics = numerics; }
   /// Launches keep their events from here on; events() are the last one's.
   void record_events() { options_.record_events = true; }
   const loom::EventLog& events() const { return events_; }

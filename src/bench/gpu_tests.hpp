@@ -18,8 +18,8 @@ int soak(double seconds, uint64_t seed);
 /// CUDA graph.
 int invariance();
 
-/// Runs the problems of bench/exact_problems.hpp, writes their hashes to a file and compares them with another's; either
-/// name may be "".
+/// Runs the problems of bench/exact_problems.hpp, writes their hashes to a file and compares them with another's;
+/// either name may be "".
 int exact_hashes(const std::string& written, const std::string& expected);
 
 }  // namespace warploom::bench

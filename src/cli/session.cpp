@@ -114,7 +114,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
                              a.on, a.kernel, blockwise ? ", on loom:sm100" : "")};
   if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
   if (Result<loom::Numerics> numerics = loom::parse_numerics(a.numerics); !numerics)
-    return Error{"--" + numerics.error()};
+    return Error{fmt::format("--numerics is fast or exact, not '{}'", a.numerics)};
   if (a.on == "gpu" && a.numerics != "fast") return Error{"--numerics is for the loom; a GPU has its own"};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};

@@ -29,8 +29,7 @@ std::map<std::string, ExactHashes> recorded() {
 void run(const GemmConfig& config, int number, ExactHashes& hashes) {
   ExactProblem one(config, number);
   ASSERT_NE(one.plan().config, nullptr) << config.key << " " << number << ": no plan for " << one.text();
-  const Result<loom::Outcome> outcome =
-      run_on_loom(one.problem(), one.plan(), {.numerics = loom::Numerics::exact});
+  const Result<loom::Outcome> outcome = run_on_loom(one.problem(), one.plan(), {.numerics = loom::Numerics::exact});
   ASSERT_TRUE(outcome) << config.key << " " << number << ": " << outcome.error();
   ASSERT_TRUE(outcome->ok()) << to_text(outcome->report);
   hashes.inputs.push_back(one.inputs_hash());

@@ -36,6 +36,22 @@ TEST(Cli, RunPrintsTheDocumentedJson) {
   EXPECT_LT(json["diff"].get<double>(), 3e-6);
 }
 
+TEST(Cli, NumericsAreFastUnlessExactIsAskedFor) {
+  const std::string run = "run gemm --m 64 --n 64 --k 200 --json";
+  EXPECT_EQ(warploom::test::parse_json(program(run).text)["numerics"], "fast");
+  for (const char* kernel : {"gemm", "blockwise-fp8", "blockwise-fp8 --on loom:sm90"}) {
+    const Output output = program(std::string("run ") + kernel + " --m 64 --n 64 --k 200 --numerics exact --json");
+    EXPECT_EQ(output.code, 0) << output.text;
+    const auto json = warploom::test::parse_json(output.text);
+    EXPECT_EQ(json["numerics"], "exact");
+    EXPECT_EQ(json["correct"], true);
+  }
+  const Output bad = program(run + " --numerics exat");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.text.find("--numerics is fast or exact, not 'exat'"), std::string::npos) << bad.text;
+  EXPECT_EQ(program("run gemm --on gpu --numerics exact").code, 2);
+}
+
 TEST(Cli, ScheduleFromItsParts) {
   const auto json = warploom::test::parse_json(program("run blockwise-fp8 --m 8 --n 8 --k 8 --seed 31 --json").text);
   EXPECT_EQ(json["schedule"], "random:1f");

@@ -28,6 +28,18 @@ using A = e4m3;
 using B = e5m2;
 constexpr Major major = Major::mn;
 constexpr uint32_t registers = 232;
+#elif defined(FORM_INTEGER_N)
+constexpr int n = 40;
+using A = int8_t;
+using B = uint8_t;
+constexpr Major major = Major::k;
+constexpr uint32_t registers = 232;
+#elif defined(FORM_RESULT)
+constexpr int n = 24;
+using A = int8_t;
+using B = int8_t;
+constexpr Major major = Major::k;
+constexpr uint32_t registers = 232;
 #elif defined(FORM_REGISTERS)
 constexpr int n = 24;
 using A = bf16;

@@ -82,10 +82,10 @@ struct Mutation {
 
 struct Options {
   Schedule schedule = {};
-  unsigned workers = 0;               ///< 0: one per core
-  uint32_t processors = 4;            ///< of a launch with launch control: how many clusters run at a time
-  uint64_t step_limit = 200'000'000;  ///< scheduler steps per cluster before the run counts as endless
-  double seconds_limit = 30.0;        ///< for code that makes no loom call
+  unsigned workers = 0;                ///< 0: one per core
+  uint32_t processors = 4;             ///< of a launch with launch control: how many clusters run at a time
+  uint64_t step_limit = 200'000'000;   ///< scheduler steps per cluster before the run counts as endless
+  double seconds_limit = 30.0;         ///< for code that makes no loom call
   Numerics numerics = Numerics::fast;  ///< of wgmma and tcgen05.mma
   bool record_events = false;
   bool record_sites = false;  ///< fill Outcome::sites

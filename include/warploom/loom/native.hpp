@@ -189,7 +189,8 @@ struct WgmmaForm {
   WgmmaOverflow overflow = WgmmaOverflow::wrap;
   friend constexpr bool operator==(const WgmmaForm&, const WgmmaForm&) = default;
 };
-/// One thread's operands. A is in registers where `a` is not null. D is n / 2 registers of f32 or s32, n / 4 of f16 pairs.
+/// One thread's operands. A is in registers where `a` is not null. D is n / 2 registers of f32 or s32, n / 4 of f16
+/// pairs.
 struct WgmmaLane {
   void* d = nullptr;
   WgmmaRegisters* d_state = nullptr;

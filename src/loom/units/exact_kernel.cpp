@@ -199,7 +199,8 @@ WARPLOOM_INLINE void block(const Planes& p, const ExactTile& tile, uint32_t row,
       store(magnitudes, total.magnitude);
       store(signs, total.sign);
       store(exponents, top[r] - unit.fraction);
-      for (int i = 0; i < lanes; ++i) out[i] = exact_round(ExactResult::f16, unit, signs[i] != 0, magnitudes[i], exponents[i]);
+      for (int i = 0; i < lanes; ++i)
+        out[i] = exact_round(ExactResult::f16, unit, signs[i] != 0, magnitudes[i], exponents[i]);
     }
     if (!p.special && !any(special)) continue;
     const uint32_t count = std::min(static_cast<uint32_t>(lanes), p.columns - column);
@@ -274,12 +275,12 @@ WARPLOOM_INLINE bool decode(const ExactFormat& format, const uint32_t* codes, si
   return any(specials);
 }
 
-#define WARPLOOM_EXACT_KERNELS(isa, lanes, ...)                                                                    \
-  __VA_ARGS__ void multiply_##isa(const Planes& p, const ExactTile& tile) { multiply<lanes>(p, tile); }            \
-  __VA_ARGS__ void integers_##isa(const Planes& p, const ExactTile& tile) { integers<lanes>(p, tile); }            \
-  __VA_ARGS__ bool decode_##isa(const ExactFormat& format, const uint32_t* codes, size_t count, int shift,         \
-                                bool negate, const ExactPlane& plane) {                                            \
-    return decode<lanes>(format, codes, count, shift, negate, plane);                                              \
+#define WARPLOOM_EXACT_KERNELS(isa, lanes, ...)                                                            \
+  __VA_ARGS__ void multiply_##isa(const Planes& p, const ExactTile& tile) { multiply<lanes>(p, tile); }    \
+  __VA_ARGS__ void integers_##isa(const Planes& p, const ExactTile& tile) { integers<lanes>(p, tile); }    \
+  __VA_ARGS__ bool decode_##isa(const ExactFormat& format, const uint32_t* codes, size_t count, int shift, \
+                                bool negate, const ExactPlane& plane) {                                    \
+    return decode<lanes>(format, codes, count, shift, negate, plane);                                      \
   }
 WARPLOOM_EXACT_KERNELS(portable, 4, )
 #if WARPLOOM_X86

@@ -94,9 +94,7 @@ bool scales_have_nan(const Planes& p) {
 }
 
 /// |term| * 2^(right - left), truncated.
-uint64_t align(uint64_t magnitude, int left, int right) {
-  return right > 63 ? 0 : magnitude << left >> right;
-}
+uint64_t align(uint64_t magnitude, int left, int right) { return right > 63 ? 0 : magnitude << left >> right; }
 
 /// One element of a form whose products are summed in groups: each group's sum, times its scales, is a term.
 uint32_t group_sum(const Planes& p, uint32_t row, uint32_t column, uint32_t d, int d_exponent) {
@@ -251,8 +249,7 @@ void ExactMultiplier::decode(const ExactForm& form, uint32_t rows, uint32_t colu
   const ExactKernels kernels = exact_kernels(isa_);
   const ExactFormat a = exact_format(form.a_type), b = exact_format(form.b_type);
   const int shift = form.unit.fraction - a.mantissa_bits - b.mantissa_bits;
-  p.special =
-      kernels.decode(a, p.a_codes, a_count, shift, form.negate_a, {p.a_exponent, p.a_magnitude, p.a_sign});
+  p.special = kernels.decode(a, p.a_codes, a_count, shift, form.negate_a, {p.a_exponent, p.a_magnitude, p.a_sign});
   for (size_t k = 0; k < form.k; ++k) {
     const size_t at = k * exact_b_pitch;
     std::fill(p.b_codes + at + columns, p.b_codes + at + padded, 0u);

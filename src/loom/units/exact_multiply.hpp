@@ -1,11 +1,11 @@
-// What the tensor cores compute, to the last bit (hardware.md §4.17, §5.4). One instruction adds, for every element of D,
-// all its products and the incoming D at once: each term is aligned to the largest exponent among them and truncated,
-// the sum is exact, and only the result is cut to its format. The engines of wgmma and tcgen05.mma use it.
+// What the tensor cores compute, to the last bit (hardware.md §4.17, §5.4). One instruction adds, for every element of
+// D, all its products and the incoming D at once: each term is aligned to the largest exponent among them and
+// truncated, the sum is exact, and only the result is cut to its format. The engines of wgmma and tcgen05.mma use it.
 //
 //   static thread_local ExactMultiplier exact;                  // large: not for the stack of a fiber
 //   exact.a()[row * 16 + k] = code; exact.b()[k * exact_b_pitch + column] = code; ...
-//   exact.decode({.a_type = ExactType::bf16, .b_type = ExactType::bf16, .unit = wgmma_unit(ExactType::bf16), .k = 16}, 64, n);
-//   exact.multiply({.rows = 64, .columns = n, .d = d, .d_pitch = pitch, .accumulate = true});
+//   exact.decode({.a_type = ExactType::bf16, .b_type = ExactType::bf16, .unit = wgmma_unit(ExactType::bf16), .k = 16},
+//   64, n); exact.multiply({.rows = 64, .columns = n, .d = d, .d_pitch = pitch, .accumulate = true});
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ constexpr ExactUnit wgmma_unit(ExactType a) {
 }
 
 // unconfirmed: what a Blackwell chip keeps, and that it has Hopper's floor; no such chip was at hand.
-inline constexpr ExactUnit tcgen05_unit{};                                     ///< f16, tf32, f8f6f4, mxf8f6f4
-inline constexpr ExactUnit tcgen05_fp4_unit{.fraction = 35, .group = 16};      ///< mxf4, mxf4nvf4
+inline constexpr ExactUnit tcgen05_unit{};                                 ///< f16, tf32, f8f6f4, mxf8f6f4
+inline constexpr ExactUnit tcgen05_fp4_unit{.fraction = 35, .group = 16};  ///< mxf4, mxf4nvf4
 
 /// Distance of rows of B's codes and scales. Not a power of two, so that a column does not crowd one cache set.
 inline constexpr size_t exact_b_pitch = 256 + 16;
@@ -53,8 +53,8 @@ struct ExactForm {
   uint32_t scale_block = 32;  ///< elements along K that share a scale
 };
 
-/// What to compute of an operation that is loaded: D[row * d_pitch + column] for rows and columns from `first_*` on. D is
-/// 32-bit words: f32, s32, or f16 in the low half (the high half becomes 0).
+/// What to compute of an operation that is loaded: D[row * d_pitch + column] for rows and columns from `first_*` on. D
+/// is 32-bit words: f32, s32, or f16 in the low half (the high half becomes 0).
 struct ExactTile {
   uint32_t first_row = 0, rows = 0;  ///< multiples of 4
   uint32_t first_column = 0, columns = 0;

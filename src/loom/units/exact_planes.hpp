@@ -21,8 +21,9 @@ struct ExactScaleValue {
 };
 ExactScaleValue decode_exact_scale(ExactScale type, uint8_t code);
 
-/// An element is sign * magnitude * 2^(exponent - mantissa bits); a subnormal number has the format's least exponent and
-/// a magnitude without leading one. Zeros, and what is not finite, have magnitude 0 and an exponent below all others.
+/// An element is sign * magnitude * 2^(exponent - mantissa bits); a subnormal number has the format's least exponent
+/// and a magnitude without leading one. Zeros, and what is not finite, have magnitude 0 and an exponent below all
+/// others.
 inline constexpr int32_t exact_zero_exponent = -4096;
 
 struct ExactPlane {
@@ -35,8 +36,8 @@ struct ExactMultiplier::Planes {
   ExactForm form;
   uint32_t rows = 0, columns = 0;
   bool special = false;  ///< some operand or scale is not finite
-  // A: [row * k + index]; its magnitudes are shifted so that a product has `unit.fraction` fraction bits. Where products
-  // are summed as integers, the magnitudes are signed values and nothing else is used.
+  // A: [row * k + index]; its magnitudes are shifted so that a product has `unit.fraction` fraction bits. Where
+  // products are summed as integers, the magnitudes are signed values and nothing else is used.
   alignas(64) uint32_t a_codes[exact_max_rows * exact_max_k];
   alignas(64) int32_t a_exponent[exact_max_rows * exact_max_k];
   alignas(64) int32_t a_magnitude[exact_max_rows * exact_max_k];
@@ -58,15 +59,16 @@ inline constexpr uint32_t canonical_nan_f32 = 0x7fffffff, canonical_nan_f16 = 0x
 inline bool exact_special_d(ExactResult type, uint32_t d) {
   return type == ExactResult::f16 ? (d & 0x7c00) == 0x7c00 : (d & 0x7f800000) == 0x7f800000;
 }
-/// The element of D at (row, column), whose operands or incoming D are not finite: NaN or an infinity. `d`: what came in,
-/// 0 where D is not read.
+/// The element of D at (row, column), whose operands or incoming D are not finite: NaN or an infinity. `d`: what came
+/// in, 0 where D is not read.
 uint32_t exact_special(const ExactMultiplier::Planes& planes, uint32_t row, uint32_t column, uint32_t d);
 
 /// (-1)^negative * magnitude * 2^exponent in the result's format: f32 truncated to the unit's mantissa, f16 rounded to
 /// nearest even; too large is infinite, and a zero is positive.
 uint32_t exact_round(ExactResult type, const ExactUnit& unit, bool negative, uint64_t magnitude, int exponent);
 
-/// Sums of products that are terms of their own, decoding, and sums of integers, with the vectors of one instruction set.
+/// Sums of products that are terms of their own, decoding, and sums of integers, with the vectors of one instruction
+/// set.
 struct ExactKernels {
   void (*multiply)(const ExactMultiplier::Planes& planes, const ExactTile& tile);
   void (*integers)(const ExactMultiplier::Planes& planes, const ExactTile& tile);

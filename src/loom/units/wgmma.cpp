@@ -168,9 +168,9 @@ Result<WgmmaOperation> decode_wgmma(const native::WgmmaForm& form, bool a_in_reg
                  (is_integer(form.a_type) ? "32, 48, ... 256 for integers." : "... 256.")};
   if (!wgmma_result_exists(form.a_type, form.d_type))
     return Error{"The result of a wgmma of " + std::string(name_of(form.a_type)) + " is " +
-                 (is_integer(form.a_type)                                              ? "s32."
+                 (is_integer(form.a_type)                                ? "s32."
                   : form.a_type == WgmmaType::f16 || is_fp8(form.a_type) ? "f32 or f16."
-                                                                                       : "f32.")};
+                                                                         : "f32.")};
   if (size_of(form.a_type) != 2 && (form.a_major == Major::mn || form.b_major == Major::mn))
     return Error{"wgmma reads operands of 8 and 32 bits K-major only."};
   if (is_integer(form.a_type) && form.negate != WgmmaNegate::none)

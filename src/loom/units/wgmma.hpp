@@ -15,7 +15,8 @@ struct WgmmaCell {
   uint32_t column = 0;  ///< of D; of A the byte along K at which the register starts
   friend bool operator==(const WgmmaCell&, const WgmmaCell&) = default;
 };
-/// Where accumulator value `index` of a thread of the warpgroup belongs in D: a register of f32 or s32, half of one of f16.
+/// Where accumulator value `index` of a thread of the warpgroup belongs in D: a register of f32 or s32, half of one of
+/// f16.
 WgmmaCell wgmma_accumulator_cell(uint32_t thread, uint32_t index);
 /// Where A register `index` (0 to 3) of a thread belongs in A: four bytes of one row.
 WgmmaCell wgmma_operand_cell(uint32_t thread, uint32_t index);
@@ -44,7 +45,8 @@ struct WgmmaMemory {
   const uint32_t* a[warpgroup_size] = {};
 };
 
-/// D = A*B (+ D). Fast numerics are for f32 results of 16- and 8-bit floats; every other form is exact. Operand ranges must have been checked.
+/// D = A*B (+ D). Fast numerics are for f32 results of 16- and 8-bit floats; every other form is exact. Operand ranges
+/// must have been checked.
 void execute_wgmma(const WgmmaOperation& op, const WgmmaMemory& memory, Numerics numerics = Numerics::fast);
 
 }  // namespace warploom::loom

@@ -19,10 +19,9 @@ namespace {
 
 using test::json;
 
-const std::map<std::string, ExactType> types{{"f16", ExactType::f16},   {"bf16", ExactType::bf16},
-                                             {"tf32", ExactType::tf32}, {"e4m3", ExactType::e4m3},
-                                             {"e5m2", ExactType::e5m2}, {"s8", ExactType::s8},
-                                             {"u8", ExactType::u8}};
+const std::map<std::string, ExactType> types{
+    {"f16", ExactType::f16},   {"bf16", ExactType::bf16}, {"tf32", ExactType::tf32}, {"e4m3", ExactType::e4m3},
+    {"e5m2", ExactType::e5m2}, {"s8", ExactType::s8},     {"u8", ExactType::u8}};
 const std::map<std::string, ExactResult> results{
     {"f32", ExactResult::f32}, {"f16", ExactResult::f16}, {"s32", ExactResult::s32}};
 
@@ -76,8 +75,8 @@ TEST(ExactMultiply, AsOnH200) {
                 exact.b()[k * exact_b_pitch + col] = little_endian(b + (col * extent + step * form.k + k) * size, size);
             }
             exact.decode(form, 64, 8);
-            exact.multiply({.rows = 64, .columns = 8, .d = d.data(), .d_pitch = 8,
-                            .accumulate = row["scale_d"] == 1 || step > 0});
+            exact.multiply(
+                {.rows = 64, .columns = 8, .d = d.data(), .d_pitch = 8, .accumulate = row["scale_d"] == 1 || step > 0});
           }
           for (size_t i = 0; i < 512; ++i)
             ASSERT_EQ(d[i], little_endian(want + i * d_size, d_size))
@@ -97,10 +96,10 @@ struct Format {
   bool infinities, nan;
 };
 const std::map<ExactType, Format> formats{
-    {ExactType::f16, {5, 10, 15, true, true}},    {ExactType::bf16, {8, 7, 127, true, true}},
-    {ExactType::tf32, {8, 10, 127, true, true}},  {ExactType::e4m3, {4, 3, 7, false, true}},
-    {ExactType::e5m2, {5, 2, 15, true, true}},    {ExactType::e2m3, {2, 3, 1, false, false}},
-    {ExactType::e3m2, {3, 2, 3, false, false}},   {ExactType::e2m1, {2, 1, 1, false, false}}};
+    {ExactType::f16, {5, 10, 15, true, true}},   {ExactType::bf16, {8, 7, 127, true, true}},
+    {ExactType::tf32, {8, 10, 127, true, true}}, {ExactType::e4m3, {4, 3, 7, false, true}},
+    {ExactType::e5m2, {5, 2, 15, true, true}},   {ExactType::e2m3, {2, 3, 1, false, false}},
+    {ExactType::e3m2, {3, 2, 3, false, false}},  {ExactType::e2m1, {2, 1, 1, false, false}}};
 
 int code_bits(ExactType type) { return 1 + formats.at(type).exponent_bits + formats.at(type).mantissa_bits; }
 
@@ -108,7 +107,8 @@ int code_bits(ExactType type) { return 1 + formats.at(type).exponent_bits + form
 double value_of(ExactType type, uint32_t code) {
   const Format f = formats.at(type);
   if (type == ExactType::tf32) code >>= 13;
-  const uint32_t mantissa = code % (1u << f.mantissa_bits), field = code >> f.mantissa_bits & ((1u << f.exponent_bits) - 1);
+  const uint32_t mantissa = code % (1u << f.mantissa_bits),
+                 field = code >> f.mantissa_bits & ((1u << f.exponent_bits) - 1);
   const double sign = code >> (f.mantissa_bits + f.exponent_bits) & 1 ? -1 : 1;
   const bool last = field == (1u << f.exponent_bits) - 1;
   if (last && f.infinities) return mantissa == 0 ? sign * INFINITY : NAN;
@@ -169,14 +169,15 @@ double d_value(ExactResult type, uint32_t bits) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
-/// Random codes: everything, or exponents around the middle so that terms meet.
-uint32_t random_code(std::mt19937& random, ExactType type, bool anything) {
+/// Random codes: everything, or exponents around the middle so that terms meet; tiny: with products below 2^-126.
+uint32_t random_code(std::mt19937& random, ExactType type, bool anything, bool tiny = false) {
   const uint32_t low = type == ExactType::tf32 ? random() & 0x1fff : 0;
   const int bits = code_bits(type);
   uint32_t code = random() & ((1u << bits) - 1);
   const Format f = formats.at(type);
   if (!anything && f.exponent_bits > 4) {
-    const uint32_t field = static_cast<uint32_t>(f.bias) - 6 + random() % 12;
+    const uint32_t middle = tiny && f.bias == 127 ? 127 - 72 : static_cast<uint32_t>(f.bias);
+    const uint32_t field = middle - 6 + random() % 12;
     code = (code & ~(((1u << f.exponent_bits) - 1) << f.mantissa_bits)) | field << f.mantissa_bits;
   }
   return type == ExactType::tf32 ? code << 13 | low : code;
@@ -236,14 +237,16 @@ TEST(ExactMultiply, FollowsTheRules) {
       const bool negate_a = round == 5 || round == 6, negate_b = round == 6 || round == 7;
       const uint32_t rows = 8, columns = 24, pitch = 31, blocks = kind.k / kind.block;
       const int d_exponent = round == 4 ? -5 : 0;
+      const bool tiny = round == 3;
       std::vector<uint32_t> a(rows * kind.k), b(kind.k * columns), d(rows * pitch);
       std::vector<uint8_t> a_scales(rows * blocks), b_scales(blocks * columns);
-      for (uint32_t& code : a) code = random_code(random, kind.a, anything);
-      for (uint32_t& code : b) code = random_code(random, kind.b, anything);
+      for (uint32_t& code : a) code = random_code(random, kind.a, anything, tiny);
+      for (uint32_t& code : b) code = random_code(random, kind.b, anything, tiny);
       // NaN would be everywhere: mostly finite numbers, in most columns.
       auto calm = [&](ExactType type, std::vector<uint32_t>& codes) {
         for (uint32_t& code : codes)
-          while (random() % 512 != 0 && !std::isfinite(value_of(type, code))) code = random_code(random, type, anything);
+          while (random() % 512 != 0 && !std::isfinite(value_of(type, code)))
+            code = random_code(random, type, anything, tiny);
       };
       calm(kind.a, a);
       calm(kind.b, b);
@@ -252,7 +255,8 @@ TEST(ExactMultiply, FollowsTheRules) {
       for (uint32_t& word : d) {
         const float calmly = std::ldexp(static_cast<float>(static_cast<int>(random() % 4001) - 2000), -8);
         word = half ? random() & 0xffff : anything ? static_cast<uint32_t>(random()) : std::bit_cast<uint32_t>(calmly);
-        if (random() % 8 == 0) word = 0;
+        if (random() % 8 == 0 || (tiny && random() % 2 == 0)) word = 0;
+        if (tiny && !half) word &= 0x807fffff;
       }
 
       std::vector<uint32_t> want(d);
@@ -315,11 +319,20 @@ TEST(ExactMultiply, FollowsTheRules) {
                     rows, columns);
         std::vector<uint32_t> got(d);
         // In two parts, as an accumulator whose columns lie apart is.
-        one->multiply({.rows = rows, .columns = 8, .d = got.data(), .d_pitch = pitch, .accumulate = accumulate,
+        one->multiply({.rows = rows,
+                       .columns = 8,
+                       .d = got.data(),
+                       .d_pitch = pitch,
+                       .accumulate = accumulate,
                        .d_exponent = d_exponent});
         for (const uint32_t first : {0u, 4u})
-          one->multiply({.first_row = first, .rows = 4, .first_column = 8, .columns = columns - 8,
-                         .d = got.data() + first * pitch + 8, .d_pitch = pitch, .accumulate = accumulate,
+          one->multiply({.first_row = first,
+                         .rows = 4,
+                         .first_column = 8,
+                         .columns = columns - 8,
+                         .d = got.data() + first * pitch + 8,
+                         .d_pitch = pitch,
+                         .accumulate = accumulate,
                          .d_exponent = d_exponent});
         for (size_t i = 0; i < got.size(); ++i)
           ASSERT_EQ(got[i], want[i]) << "kind " << &kind - kinds().data() << " a " << static_cast<int>(kind.a) << " b "
@@ -360,8 +373,8 @@ uint32_t dot(std::vector<std::pair<float, float>> factors, float c, ExactResult 
 }
 
 TEST(ExactMultiply, KeepsTwentyFiveBitsBelowTheLargestTerm) {
-  EXPECT_EQ(dot({{1, 1}, {0x1p-12f, 0x1p-13f}, {-1, 1}}, 0), 0x33000000u);  // 2^-25 survives beside 1
-  EXPECT_EQ(dot({{1, 1}, {0x1p-13f, 0x1p-13f}, {-1, 1}}, 0), 0u);           // 2^-26 does not
+  EXPECT_EQ(dot({{1, 1}, {0x1p-12f, 0x1p-13f}, {-1, 1}}, 0), 0x33000000u);    // 2^-25 survives beside 1
+  EXPECT_EQ(dot({{1, 1}, {0x1p-13f, 0x1p-13f}, {-1, 1}}, 0), 0u);             // 2^-26 does not
   EXPECT_EQ(dot({{1, 1}, {0x1p-13f, 0x1.8p-12f}, {-1, 1}}, 0), 0x33000000u);  // 1.5 * 2^-25 is cut, not rounded
   EXPECT_EQ(dot({{1, 1}, {-0x1p-13f, 0x1.8p-12f}, {-1, 1}}, 0), 0xb3000000u);
   // 1.5 * 1.5 = 2.25 keeps the exponent 0 of its factors: 2^-25 beside it survives, though 2.25 >= 2.
@@ -380,14 +393,16 @@ TEST(ExactMultiply, EightBitTypesKeepThirteenBits) {
 
 TEST(ExactMultiply, TermsAlignToAtLeastTwoToTheMinus133) {
   // 2^-133-25 = 2^-158 is the unit: 2^-75 * 2^-75 = 2^-150 is seen but below the result's last place.
-  EXPECT_EQ(dot({{0x1p-75f, 0x1p-75f}, {0x1p-75f, 0x1p-75f}}, 0), 1u);   // two halves of 2^-149
+  EXPECT_EQ(dot({{0x1p-75f, 0x1p-75f}, {0x1p-75f, 0x1p-75f}}, 0), 1u);  // two halves of 2^-149
   EXPECT_EQ(dot({{0x1p-75f, 0x1p-75f}}, 0), 0u);
-  std::vector<std::pair<float, float>> many(16, {0x1p-79f, 0x1p-79f});   // 16 * 2^-158 = 2^-154
-  for (size_t i = 0; i < 8; ++i) many[i] = {0x1p-75f, 0x1p-76f};         // + 8 * 2^-151 = 2^-148
-  EXPECT_EQ(dot(many, 0), 2u);
-  many.assign(16, {0x1p-79f, 0x1.8p-80f});  // 15 * 1.5 * 2^-159 > 2^-155, but each is below the unit
-  many[0] = {0x1p-74f, 0x1p-75f};
-  EXPECT_EQ(dot(many, std::bit_cast<float>(uint32_t{1}) * -1), 0u);
+  // 15 * 33 + 17 = 512 units of 2^-158 are 2^-149; a coarser unit would lose the odd ones.
+  std::vector<std::pair<float, float>> many(16, {0x1.08p-76f, 0x1p-77f});
+  many[0] = {0x1.1p-77f, 0x1p-77f};
+  EXPECT_EQ(dot(many, 0), 1u);
+  // 15 * 32.5 + 24.5 = 512, too; but halves are cut: a finer unit would keep them.
+  many.assign(16, {0x1.04p-76f, 0x1p-77f});
+  many[0] = {0x1.88p-77f, 0x1p-77f};
+  EXPECT_EQ(dot(many, 0), 0u);
 }
 
 TEST(ExactMultiply, ZerosAreOutOfTheRunning) {
@@ -408,7 +423,7 @@ TEST(ExactMultiply, WhatIsNotFinite) {
   EXPECT_EQ(dot({{inf, 1}}, -inf), 0x7fffffffu);
   EXPECT_EQ(dot({{1, 1}}, -inf), 0xff800000u);
   EXPECT_EQ(dot({{1, 1}}, -std::numeric_limits<float>::quiet_NaN()), 0x7fffffffu);
-  EXPECT_EQ(dot({{0x1p64f, 0x1p64f}}, 0), 0x7f800000u);   // overflow, in spite of truncation
+  EXPECT_EQ(dot({{0x1p64f, 0x1p64f}}, 0), 0x7f800000u);  // overflow, in spite of truncation
   EXPECT_EQ(dot({{-0x1p64f, 0x1p64f}}, 0), 0xff800000u);
   EXPECT_EQ(dot({{0x1p64f, 0x1p64f}, {-0x1p64f, 0x1p63f}}, 0), 0x7f000000u);  // only the sum counts
   EXPECT_EQ(dot({{inf, 1}}, 0, ExactResult::f16, ExactType::f16), 0x7c00u);
@@ -420,13 +435,15 @@ TEST(ExactMultiply, WhatIsNotFinite) {
 
 TEST(ExactMultiply, HalfResultsRoundToNearestEven) {
   const auto f16 = ExactType::f16;
-  auto half = [&](std::vector<std::pair<float, float>> factors) { return dot(std::move(factors), 0, ExactResult::f16, f16); };
-  EXPECT_EQ(half({{1, 1}, {0x1p-11f, 1}}), 0x3c00u);                   // ties: to even
+  auto half = [&](std::vector<std::pair<float, float>> factors) {
+    return dot(std::move(factors), 0, ExactResult::f16, f16);
+  };
+  EXPECT_EQ(half({{1, 1}, {0x1p-11f, 1}}), 0x3c00u);  // ties: to even
   EXPECT_EQ(half({{1, 1}, {0x1p-10f, 1}, {0x1p-11f, 1}}), 0x3c02u);
   EXPECT_EQ(half({{1, 1}, {0x1p-11f, 1}, {0x1p-12f, 0x1p-12f}}), 0x3c01u);  // above a tie
-  EXPECT_EQ(half({{0x1p-13f, 0x1p-12f}}), 0u);                        // half of the least subnormal number
+  EXPECT_EQ(half({{0x1p-13f, 0x1p-12f}}), 0u);                              // half of the least subnormal number
   EXPECT_EQ(half({{0x1p-13f, 0x1.8p-12f}}), 1u);
-  EXPECT_EQ(half({{-0x1p-13f, 0x1p-12f}}), 0u);                       // and never -0
+  EXPECT_EQ(half({{-0x1p-13f, 0x1p-12f}}), 0u);  // and never -0
 }
 
 TEST(ExactMultiply, IntegersWrapOrSaturateOnce) {
@@ -439,9 +456,9 @@ TEST(ExactMultiply, IntegersWrapOrSaturateOnce) {
       exact.a()[0] = exact.a()[1] = 0x80;
       exact.a()[2] = 0x7f;
       for (uint32_t k = 0; k < 3; ++k) exact.b()[k * exact_b_pitch] = 0xff;
-      exact.decode({.a_type = ExactType::s8, .b_type = ExactType::u8, .d_type = ExactResult::s32, .k = 32,
-                    .saturate = saturate},
-                   4, 8);
+      exact.decode(
+          {.a_type = ExactType::s8, .b_type = ExactType::u8, .d_type = ExactResult::s32, .k = 32, .saturate = saturate},
+          4, 8);
       const int64_t sum = -2 * 128 * 255 + 127 * 255;
       for (const int64_t in : {int64_t{INT32_MIN}, INT32_MIN - sum - 1, INT32_MIN - sum, int64_t{7}}) {
         std::array<uint32_t, 32> d{};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -18,7 +20,11 @@ using test::json;
 using test::number;
 
 const std::map<std::string, WgmmaType> types{
-    {"f16", WgmmaType::f16}, {"bf16", WgmmaType::bf16}, {"e4m3", WgmmaType::e4m3}, {"e5m2", WgmmaType::e5m2}, {"u8", WgmmaType::e4m3}};
+    {"f16", WgmmaType::f16},   {"bf16", WgmmaType::bf16}, {"tf32", WgmmaType::tf32}, {"e4m3", WgmmaType::e4m3},
+    {"e5m2", WgmmaType::e5m2}, {"s8", WgmmaType::s8},     {"u8", WgmmaType::u8}};
+const std::map<std::string, WgmmaResult> results{
+    {"f32", WgmmaResult::f32}, {"f16", WgmmaResult::f16}, {"s32", WgmmaResult::s32}};
+WgmmaResult widest_result(WgmmaType type) { return is_integer(type) ? WgmmaResult::s32 : WgmmaResult::f32; }
 const std::map<int, Swizzle> swizzles{{0, Swizzle::none}, {32, Swizzle::b32}, {64, Swizzle::b64}, {128, Swizzle::b128}};
 
 uint32_t encode(WgmmaType type, float value) {
@@ -26,6 +32,9 @@ uint32_t encode(WgmmaType type, float value) {
     case WgmmaType::e4m3: return to_e4m3(value).bits;
     case WgmmaType::e5m2: return to_e5m2(value).bits;
     case WgmmaType::bf16: return to_bf16(value).bits;
+    case WgmmaType::tf32: return std::bit_cast<uint32_t>(value) | 0x1abc;  // what nobody reads
+    case WgmmaType::s8:
+    case WgmmaType::u8: return static_cast<uint32_t>(static_cast<int>(value)) & 0xff;
     default: return to_f16(value).bits;
   }
 }
@@ -36,6 +45,13 @@ float decode(WgmmaType type, const uint8_t* at) {
     case WgmmaType::e4m3: return to_float(e4m3{at[0]});
     case WgmmaType::e5m2: return to_float(e5m2{at[0]});
     case WgmmaType::bf16: return to_float(bf16{half});
+    case WgmmaType::tf32: {
+      uint32_t word;
+      std::memcpy(&word, at, sizeof(word));
+      return std::bit_cast<float>(word & ~0x1fffu);
+    }
+    case WgmmaType::s8: return static_cast<int8_t>(at[0]);
+    case WgmmaType::u8: return at[0];
     default: return to_float(f16{half});
   }
 }
@@ -60,28 +76,49 @@ class Machine {
   float at(uint32_t address, WgmmaType type) const {
     return decode(type, reinterpret_cast<const uint8_t*>(&window_[address]));
   }
+  void put_bytes(uint32_t address, const uint8_t* from, size_t bytes) { std::memcpy(&window_[address], from, bytes); }
+  void put_a_bytes(uint32_t thread, uint32_t index, const uint8_t* from) {
+    std::memcpy(&a_[thread * 4 + index], from, 4);
+  }
   /// Register element: 16-bit types have two of them in a register, 8-bit types four.
   void put_a(uint32_t thread, uint32_t element, WgmmaType type, float value) {
     const uint32_t code = encode(type, value);
     std::memcpy(reinterpret_cast<std::byte*>(&a_[thread * 4]) + element * size_of(type), &code, size_of(type));
   }
   float& d(uint32_t thread, uint32_t index) { return d_[thread * 128 + index]; }
+  /// The bits of accumulator value `index`: a register, or half of one.
+  uint32_t bits(WgmmaResult result, uint32_t thread, uint32_t index) {
+    if (result != WgmmaResult::f16) return std::bit_cast<uint32_t>(d(thread, index));
+    return std::bit_cast<uint32_t>(d(thread, index / 2)) >> 16 * (index % 2) & 0xffff;
+  }
+  void set_bits(WgmmaResult result, uint32_t thread, uint32_t index, uint32_t value) {
+    if (result != WgmmaResult::f16) {
+      d(thread, index) = std::bit_cast<float>(value);
+      return;
+    }
+    std::memcpy(reinterpret_cast<std::byte*>(&d(thread, index / 2)) + 2 * (index % 2), &value, 2);
+  }
+  float value(WgmmaResult result, uint32_t thread, uint32_t index) {
+    const uint32_t word = bits(result, thread, index);
+    if (result == WgmmaResult::f16) return to_float(f16{static_cast<uint16_t>(word)});
+    return result == WgmmaResult::s32 ? static_cast<float>(static_cast<int32_t>(word)) : std::bit_cast<float>(word);
+  }
 
   void multiply(const native::WgmmaForm& form, bool a_in_registers, const SmemDescriptorFields& a,
-                const SmemDescriptorFields& b, bool accumulate) {
+                const SmemDescriptorFields& b, bool accumulate, Numerics numerics = Numerics::fast) {
     Result<WgmmaOperation> op =
         decode_wgmma(form, a_in_registers, encode_wgmma_descriptor(a), encode_wgmma_descriptor(b), accumulate);
     ASSERT_TRUE(op) << op.error();
     ASSERT_LE(wgmma_range(*op, true).end, window_.size());
-    execute_wgmma(*op, memory_);
+    execute_wgmma(*op, memory_, numerics);
   }
   /// D as rows, from the registers.
-  std::vector<float> rows(uint32_t n) {
+  std::vector<float> rows(uint32_t n, WgmmaResult result = WgmmaResult::f32) {
     std::vector<float> values(wgmma_rows * n);
     for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
       for (uint32_t i = 0; i < n / 2; ++i) {
         const WgmmaCell cell = wgmma_accumulator_cell(thread, i);
-        values[cell.row * n + cell.column] = d(thread, i);
+        values[cell.row * n + cell.column] = value(result, thread, i);
       }
     return values;
   }
@@ -132,27 +169,29 @@ TEST(Wgmma, AccumulatorsAsOnH200) {
   const std::vector<uint8_t> tables = test::read_bytes("h200_wgmma_maps.bin");
   int rows = 0;
   for (const json& row : test::read_json_lines("h200_wgmma_maps.jsonl")) {
-    if (row["what"] != "accumulator" || row["acc"] != "f32") continue;
+    if (row["what"] != "accumulator") continue;
     ++rows;
     const uint32_t n = row["n"];
+    const WgmmaResult result = results.at(row["acc"]);
+    const WgmmaType type = result == WgmmaResult::s32 ? WgmmaType::u8 : WgmmaType::f16;
     Machine machine;
     for (uint32_t m = 0; m < 64; ++m) {
-      machine.put(plain(1024), Major::k, WgmmaType::f16, m, 3, static_cast<float>(m));
-      machine.put(plain(1024), Major::k, WgmmaType::f16, m, 11, 64);
+      machine.put(plain(1024), Major::k, type, m, 3, static_cast<float>(m));
+      machine.put(plain(1024), Major::k, type, m, 11, 64);
     }
     for (uint32_t c = 0; c < n; ++c) {
-      machine.put(plain(65536), Major::k, WgmmaType::f16, c, 3, 1);
-      machine.put(plain(65536), Major::k, WgmmaType::f16, c, 11, static_cast<float>(c));
+      machine.put(plain(65536), Major::k, type, c, 3, 1);
+      machine.put(plain(65536), Major::k, type, c, 11, static_cast<float>(c));
     }
-    machine.multiply({n, WgmmaType::f16, WgmmaType::f16}, false, plain(1024), plain(65536), false);
+    machine.multiply({n, type, type, Major::k, Major::k, result}, false, plain(1024), plain(65536), false);
     for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
       for (uint32_t i = 0; i < n / 2; ++i) {
         const size_t at = row["offset"].get<size_t>() + 2 * (thread * n / 2 + i);
-        ASSERT_EQ(machine.d(thread, i), static_cast<float>(tables.at(at) | tables.at(at + 1) << 8))
+        ASSERT_EQ(machine.value(result, thread, i), static_cast<float>(tables.at(at) | tables.at(at + 1) << 8))
             << "N " << n << " thread " << thread << " register " << i;
       }
   }
-  EXPECT_EQ(rows, 6);
+  EXPECT_EQ(rows, 12);
 }
 
 /// With the identity for B, D is A: which register element of which thread arrives where. Elements are told apart by
@@ -161,7 +200,7 @@ TEST(Wgmma, OperandRegistersAsOnH200) {
   const std::vector<uint8_t> tables = test::read_bytes("h200_wgmma_maps.bin");
   int rows = 0;
   for (const json& row : test::read_json_lines("h200_wgmma_maps.jsonl")) {
-    if (row["what"] != "a_fragment" || row["type"] == "tf32") continue;
+    if (row["what"] != "a_fragment") continue;
     ++rows;
     const WgmmaType type = types.at(row["type"]);
     const uint32_t k = row["k"], elements = k / 2;
@@ -172,10 +211,10 @@ TEST(Wgmma, OperandRegistersAsOnH200) {
       for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
         for (uint32_t i = 0; i < elements; ++i)
           machine.put_a(thread, i, type, (thread * elements + i) >> bit & 1 ? 1.0f : 0.0f);
-      machine.multiply({k, type, type}, true, {}, plain(4096), false);
+      machine.multiply({k, type, type, Major::k, Major::k, widest_result(type)}, true, {}, plain(4096), false);
       for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
         for (uint32_t i = 0; i < elements; ++i)
-          if (machine.d(thread, i) == 1) seen[thread * elements + i] |= 1u << bit;
+          if (machine.value(widest_result(type), thread, i) == 1) seen[thread * elements + i] |= 1u << bit;
     }
     for (size_t i = 0; i < seen.size(); ++i) {
       const size_t at = row["offset"].get<size_t>() + 2 * i;
@@ -183,7 +222,7 @@ TEST(Wgmma, OperandRegistersAsOnH200) {
           << row["type"] << " entry " << i;
     }
   }
-  EXPECT_EQ(rows, 2);
+  EXPECT_EQ(rows, 3);
 }
 
 /// Random integers all over shared memory: the product is that of the bytes the H200 read for the same descriptor.
@@ -191,7 +230,7 @@ TEST(Wgmma, DescriptorsReadAsOnH200) {
   const std::vector<uint8_t> tables = test::read_bytes("h200_wgmma_maps.bin");
   int rows = 0;
   for (const json& row : test::read_json_lines("h200_wgmma_maps.jsonl")) {
-    if (row["what"] != "descriptor" || row["type"] == "tf32") continue;
+    if (row["what"] != "descriptor") continue;
     ++rows;
     SCOPED_TRACE(row.dump());
     const WgmmaType type = types.at(row["type"]);
@@ -203,17 +242,19 @@ TEST(Wgmma, DescriptorsReadAsOnH200) {
     const SmemDescriptorFields other = plain(192 * 1024);
     Machine machine;
     std::mt19937 random(static_cast<uint32_t>(rows));
-    for (uint32_t address = 0; address < 128 * 1024; address += size_of(type))
-      machine.put(address, type, static_cast<float>(static_cast<int>(random() % 7) - 3));
+    auto integer = [&] { return static_cast<float>(static_cast<int>(random() % 7) - (is_integer(type) ? 0 : 3)); };
+    for (uint32_t address = 0; address < 128 * 1024; address += size_of(type)) machine.put(address, type, integer());
     std::vector<float> second(64 * k);
     for (uint32_t r = 0; r < 64; ++r)
       for (uint32_t i = 0; i < k; ++i) {
-        second[r * k + i] = static_cast<float>(static_cast<int>(random() % 7) - 3);
+        second[r * k + i] = integer();
         machine.put(other, Major::k, type, r, i, second[r * k + i]);
       }
-    native::WgmmaForm form{64, type, type, operand_b ? Major::k : major, operand_b ? major : Major::k};
-    machine.multiply(form, false, operand_b ? other : fields, operand_b ? fields : other, false);
-    const std::vector<float> got = machine.rows(64);
+    native::WgmmaForm form{
+        64, type, type, operand_b ? Major::k : major, operand_b ? major : Major::k, widest_result(type)};
+    machine.multiply(form, false, operand_b ? other : fields, operand_b ? fields : other, false,
+                     rows % 2 == 0 ? Numerics::fast : Numerics::exact);
+    const std::vector<float> got = machine.rows(64, form.d_type);
     for (uint32_t r = 0; r < 64; ++r)
       for (uint32_t c = 0; c < 64; ++c) {
         float sum = 0;
@@ -224,7 +265,7 @@ TEST(Wgmma, DescriptorsReadAsOnH200) {
         ASSERT_EQ(operand_b ? got[c * 64 + r] : got[r * 64 + c], sum) << r << "," << c;
       }
   }
-  EXPECT_EQ(rows, 132);
+  EXPECT_EQ(rows, 154);
 }
 
 /// Finite products that do not overflow, within what the tensor core's truncation may lose: it keeps 25 fractional bits
@@ -285,11 +326,75 @@ TEST(Wgmma, ProductsCloseToAnH200) {
   EXPECT_EQ(tiles, 56);
 }
 
+/// Every recorded product through the whole instruction, bit for bit; A from shared memory and from registers in turn.
+TEST(Wgmma, ExactProductsAsOnH200) {
+  size_t products = 0;
+  for (const char* file : {"h200_wgmma_f32", "h200_wgmma_f32_more", "h200_wgmma_f16", "h200_wgmma_s32"}) {
+    const std::vector<uint8_t> data = test::read_bytes(std::string(file) + ".bin");
+    for (const json& row : test::read_json_lines(std::string(file) + ".jsonl")) {
+      native::WgmmaForm form{8, types.at(row["a"]), types.at(row["b"])};
+      form.d_type = results.at(row["d"]);
+      if (row["negate_a"] == 1) form.negate = WgmmaNegate::a;
+      if (row["satfinite"] == 1) form.overflow = WgmmaOverflow::clamp;
+      const uint32_t k = row["k"], chain = row["chain"], extent = k * chain, size = size_of(form.a_type);
+      const size_t a_bytes = row["a_bytes"], b_bytes = row["b_bytes"], c_bytes = row["c_bytes"], d_size = c_bytes / 512;
+      for (size_t t = 0; t < row["tiles"]; ++t) {
+        const uint8_t* a = data.data() + row["offset"].get<size_t>() + t * (a_bytes + b_bytes + 2 * c_bytes);
+        const uint8_t *b = a + a_bytes, *c = b + b_bytes, *want = c + c_bytes;
+        auto word = [&](const uint8_t* from, uint32_t index) {
+          uint32_t value = 0;
+          std::memcpy(&value, from + index * d_size, d_size);
+          return value;
+        };
+        Machine machine;
+        for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
+          for (uint32_t i = 0; i < 4; ++i) {
+            const WgmmaCell cell = wgmma_accumulator_cell(thread, i);
+            machine.set_bits(form.d_type, thread, i, word(c, cell.row * 8 + cell.column));
+          }
+        for (uint32_t step = 0; step < chain; ++step) {
+          const bool a_in_registers = (t + step) % 2 == 1;
+          for (uint32_t i = 0; i < k; ++i) {
+            for (uint32_t r = 0; r < 64; ++r)
+              machine.put_bytes(operand_address(plain(1024), Major::k, size, r, i),
+                                a + (r * extent + step * k + i) * size, size);
+            for (uint32_t r = 0; r < 8; ++r)
+              machine.put_bytes(operand_address(plain(8192), Major::k, size, r, i),
+                                b + (r * extent + step * k + i) * size, size);
+          }
+          for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
+            for (uint32_t i = 0; i < 4; ++i) {
+              const WgmmaCell cell = wgmma_operand_cell(thread, i);
+              machine.put_a_bytes(thread, i, a + (cell.row * extent + step * k) * size + cell.column);
+            }
+          machine.multiply(form, a_in_registers, plain(1024), plain(8192), row["scale_d"] == 1 || step > 0,
+                           Numerics::exact);
+        }
+        for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
+          for (uint32_t i = 0; i < 4; ++i, ++products) {
+            const WgmmaCell cell = wgmma_accumulator_cell(thread, i);
+            ASSERT_EQ(machine.bits(form.d_type, thread, i), word(want, cell.row * 8 + cell.column))
+                << row["name"] << " x" << chain << " " << row["profiles"][t] << " " << cell.row << "," << cell.column;
+          }
+      }
+    }
+  }
+  EXPECT_EQ(products, 138240u);
+}
+
 /// Every legal N with every pair of types, majors and swizzles taken in turn, A from both places: exact in integers.
 TEST(Wgmma, IntegersAreExact) {
-  const std::pair<WgmmaType, WgmmaType> pairs[] = {{WgmmaType::bf16, WgmmaType::bf16}, {WgmmaType::f16, WgmmaType::f16},
-                                           {WgmmaType::e4m3, WgmmaType::e4m3}, {WgmmaType::e4m3, WgmmaType::e5m2},
-                                           {WgmmaType::e5m2, WgmmaType::e4m3}, {WgmmaType::e5m2, WgmmaType::e5m2}};
+  struct Types {
+    WgmmaType a, b;
+    WgmmaResult d;
+  };
+  using T = WgmmaType;
+  using R = WgmmaResult;
+  const Types combinations[] = {
+      {T::bf16, T::bf16, R::f32}, {T::f16, T::f16, R::f32},   {T::e4m3, T::e4m3, R::f32}, {T::e4m3, T::e5m2, R::f32},
+      {T::e5m2, T::e4m3, R::f32}, {T::e5m2, T::e5m2, R::f32}, {T::tf32, T::tf32, R::f32}, {T::f16, T::f16, R::f16},
+      {T::e4m3, T::e4m3, R::f16}, {T::e4m3, T::e5m2, R::f16}, {T::e5m2, T::e4m3, R::f16}, {T::e5m2, T::e5m2, R::f16},
+      {T::s8, T::s8, R::s32},     {T::s8, T::u8, R::s32},     {T::u8, T::s8, R::s32},     {T::u8, T::u8, R::s32}};
   auto tile = [](uint32_t start, Major major, Swizzle swizzle) -> SmemDescriptorFields {
     const uint32_t span = swizzle_span(swizzle);
     if (swizzle == Swizzle::none) return {start, 128, 256, 0, swizzle};
@@ -298,8 +403,9 @@ TEST(Wgmma, IntegersAreExact) {
   };
   uint32_t turn = 0;
   for (uint32_t n = 8; n <= 256; n += 8)
-    for (const auto& [a_type, b_type] : pairs)
+    for (const auto& [a_type, b_type, d_type] : combinations)
       for (const bool a_in_registers : {false, true}) {
+        if (!wgmma_n_exists(a_type, n)) continue;
         ++turn;
         const bool halves = size_of(a_type) == 2;
         const Major a_major = halves && !a_in_registers && turn % 2 == 0 ? Major::mn : Major::k;
@@ -310,11 +416,15 @@ TEST(Wgmma, IntegersAreExact) {
                                         << " turn " << turn);
         const uint32_t k = 32 / size_of(a_type);
         std::mt19937 random(turn);
-        auto integer = [&] { return static_cast<float>(static_cast<int>(random() % 7) - 3); };
+        auto integer = [&](WgmmaType type) {
+          return static_cast<float>(static_cast<int>(random() % 7) - (type == WgmmaType::u8 ? 0 : 3));
+        };
+        const auto negate = static_cast<WgmmaNegate>(is_integer(a_type) ? 0 : turn / 3 % 4);
+        const float sign = negate == WgmmaNegate::a || negate == WgmmaNegate::b ? -2 : 2;
         Machine machine;
         std::vector<float> av(64 * k), bv(n * k), want(64 * n);
-        for (float& value : av) value = integer();
-        for (float& value : bv) value = integer();
+        for (float& value : av) value = integer(a_type);
+        for (float& value : bv) value = integer(b_type);
         for (uint32_t i = 0; i < k; ++i) {
           for (uint32_t r = 0; r < 64; ++r) machine.put(a, a_major, a_type, r, i, av[r * k + i]);
           for (uint32_t r = 0; r < n; ++r) machine.put(b, b_major, b_type, r, i, bv[r * k + i]);
@@ -327,12 +437,14 @@ TEST(Wgmma, IntegersAreExact) {
           }
         for (uint32_t r = 0; r < 64; ++r)
           for (uint32_t c = 0; c < n; ++c)
-            for (uint32_t i = 0; i < k; ++i) want[r * n + c] += 2 * av[r * k + i] * bv[c * k + i];
-        const native::WgmmaForm form{n, a_type, b_type, a_major, b_major};
-        machine.multiply(form, a_in_registers, a, b, false);
-        machine.multiply(form, a_in_registers, a, b, true);
-        ASSERT_EQ(machine.rows(n), want);
+            for (uint32_t i = 0; i < k; ++i) want[r * n + c] += sign * av[r * k + i] * bv[c * k + i];
+        const native::WgmmaForm form{n, a_type, b_type, a_major, b_major, d_type, negate};
+        const Numerics numerics = turn % 5 < 2 ? Numerics::exact : Numerics::fast;
+        machine.multiply(form, a_in_registers, a, b, false, numerics);
+        machine.multiply(form, a_in_registers, a, b, true, numerics);
+        ASSERT_EQ(machine.rows(n, d_type), want);
       }
+  EXPECT_EQ(turn, 2u * (12 * 32 + 4 * 18));
 }
 
 /// CuTe's sm_90 descriptors decode, and encode again to the same bits.
@@ -376,6 +488,30 @@ TEST(Wgmma, FormsThatDoNotExistAreRejected) {
   EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::f16}));
   EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::e4m3}));
   EXPECT_FALSE(legal({64, WgmmaType::s8, WgmmaType::bf16}));
+  EXPECT_FALSE(legal({64, WgmmaType::tf32, WgmmaType::bf16}));
+  const auto with = [](native::WgmmaForm form, WgmmaResult result, WgmmaNegate negate = WgmmaNegate::none,
+                       WgmmaOverflow overflow = WgmmaOverflow::wrap) {
+    form.d_type = result;
+    form.negate = negate;
+    form.overflow = overflow;
+    return form;
+  };
+  using T = WgmmaType;
+  using R = WgmmaResult;
+  EXPECT_TRUE(legal(with({64, T::s8, T::u8}, R::s32)));
+  EXPECT_TRUE(legal(with({48, T::u8, T::u8}, R::s32, WgmmaNegate::none, WgmmaOverflow::clamp)));
+  for (const uint32_t n : {8u, 16u, 24u, 32u, 48u, 64u, 80u, 224u, 240u, 256u})
+    EXPECT_TRUE(legal(with({n, T::s8, T::s8}, R::s32))) << n;
+  for (const uint32_t n : {40u, 56u, 72u, 248u, 12u}) EXPECT_FALSE(legal(with({n, T::s8, T::s8}, R::s32))) << n;
+  EXPECT_FALSE(legal(with({64, T::s8, T::u8}, R::f32)));
+  EXPECT_FALSE(legal(with({64, T::s8, T::u8}, R::s32, WgmmaNegate::a)));
+  EXPECT_TRUE(legal(with({64, T::f16, T::f16}, R::f16, WgmmaNegate::both)));
+  EXPECT_TRUE(legal(with({64, T::e4m3, T::e5m2}, R::f16)));
+  EXPECT_FALSE(legal(with({64, T::bf16, T::bf16}, R::f16)));
+  EXPECT_FALSE(legal(with({64, T::tf32, T::tf32}, R::f16)));
+  EXPECT_FALSE(legal(with({64, T::f16, T::f16}, R::s32)));
+  EXPECT_FALSE(legal(with({64, T::f16, T::f16}, R::f32, WgmmaNegate::none, WgmmaOverflow::clamp)));
+  EXPECT_FALSE(legal({64, T::tf32, T::tf32, Major::k, Major::mn}));
   EXPECT_FALSE(legal({64, WgmmaType::e4m3, WgmmaType::e4m3, Major::k, Major::mn}));
   EXPECT_FALSE(legal({64, WgmmaType::e4m3, WgmmaType::e4m3, Major::mn, Major::k}));
   EXPECT_FALSE(legal({64, WgmmaType::bf16, WgmmaType::bf16, Major::mn, Major::k}, true));

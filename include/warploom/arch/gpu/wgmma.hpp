@@ -28,16 +28,16 @@ WARPLOOM_FN void pin(Fragment<int32_t, count>& fragment) noexcept {
 /// The words of the instruction that follow from its types, for the "C" constraint.
 template <class A, class B, WgmmaResult result, WgmmaOverflow overflow = WgmmaOverflow::wrap>
 struct WgmmaTypes;
-#define WARPLOOM_WGMMA_TYPES(A, B, a, b, k, d)             \
-  template <>                                              \
-  struct WgmmaTypes<A, B, WgmmaResult::d> {                \
+#define WARPLOOM_WGMMA_TYPES(A, B, a, b, k, d)                  \
+  template <>                                                   \
+  struct WgmmaTypes<A, B, WgmmaResult::d> {                     \
     static constexpr char text[] = "k" #k "." #d "." #a "." #b; \
   };
-#define WARPLOOM_WGMMA_INTEGERS(A, B, a, b)                               \
-  WARPLOOM_WGMMA_TYPES(A, B, a, b, 32, s32)                               \
-  template <>                                                             \
-  struct WgmmaTypes<A, B, WgmmaResult::s32, WgmmaOverflow::clamp> {       \
-    static constexpr char text[] = "k32.s32." #a "." #b ".satfinite";     \
+#define WARPLOOM_WGMMA_INTEGERS(A, B, a, b)                           \
+  WARPLOOM_WGMMA_TYPES(A, B, a, b, 32, s32)                           \
+  template <>                                                         \
+  struct WgmmaTypes<A, B, WgmmaResult::s32, WgmmaOverflow::clamp> {   \
+    static constexpr char text[] = "k32.s32." #a "." #b ".satfinite"; \
   };
 WARPLOOM_WGMMA_TYPES(bf16, bf16, bf16, bf16, 16, f32)
 WARPLOOM_WGMMA_TYPES(tf32, tf32, tf32, tf32, 8, f32)
@@ -58,21 +58,30 @@ WARPLOOM_WGMMA_INTEGERS(uint8_t, uint8_t, u8, u8)
 #undef WARPLOOM_WGMMA_INTEGERS
 #undef WARPLOOM_WGMMA_TYPES
 
-/// What follows the predicate: imm-scale-a, imm-scale-b; then of 16-bit types imm-trans-a, imm-trans-b, the second alone
-/// where A is in registers. Integers have none.
+/// What follows the predicate: imm-scale-a, imm-scale-b; then of 16-bit types imm-trans-a, imm-trans-b, the second
+/// alone where A is in registers. Integers have none.
 template <WgmmaNegate negate>
 inline constexpr char wgmma_sign_a = negate == WgmmaNegate::a || negate == WgmmaNegate::both ? '-' : ' ';
 template <WgmmaNegate negate>
 inline constexpr char wgmma_sign_b = negate == WgmmaNegate::b || negate == WgmmaNegate::both ? '-' : ' ';
 template <int majors, Major a_major, Major b_major, WgmmaNegate negate>
 struct WgmmaImmediates {
-  static constexpr char text[] = {',', wgmma_sign_a<negate>, '1', ',', wgmma_sign_b<negate>, '1', ',',
-                                  a_major == Major::mn ? '1' : '0', ',', b_major == Major::mn ? '1' : '0', '\0'};
+  static constexpr char text[] = {',',
+                                  wgmma_sign_a<negate>,
+                                  '1',
+                                  ',',
+                                  wgmma_sign_b<negate>,
+                                  '1',
+                                  ',',
+                                  a_major == Major::mn ? '1' : '0',
+                                  ',',
+                                  b_major == Major::mn ? '1' : '0',
+                                  '\0'};
 };
 template <Major a_major, Major b_major, WgmmaNegate negate>
 struct WgmmaImmediates<1, a_major, b_major, negate> {
-  static constexpr char text[] = {',', wgmma_sign_a<negate>, '1', ',', wgmma_sign_b<negate>, '1', ',',
-                                  b_major == Major::mn ? '1' : '0', '\0'};
+  static constexpr char text[] = {
+      ',', wgmma_sign_a<negate>, '1', ',', wgmma_sign_b<negate>, '1', ',', b_major == Major::mn ? '1' : '0', '\0'};
 };
 template <Major a_major, Major b_major, WgmmaNegate negate>
 struct WgmmaImmediates<0, a_major, b_major, negate> {

@@ -62,16 +62,14 @@ WARPLOOM_FN void wgmma_from_registers(Fragment<uint32_t, n / 4>& d, const Fragme
 }
 template <int n, class A, class B, WgmmaOverflow overflow>
 WARPLOOM_FN void wgmma(Fragment<int32_t, n / 2>& d, SmemDescriptor a, SmemDescriptor b, bool accumulate) noexcept {
-  native::wgmma(
-      detail::wgmma_form<n, A, B, Major::k, Major::k, WgmmaResult::s32, WgmmaNegate::none, overflow>,
-      detail::wgmma_lane(d, a, b, accumulate));
+  native::wgmma(detail::wgmma_form<n, A, B, Major::k, Major::k, WgmmaResult::s32, WgmmaNegate::none, overflow>,
+                detail::wgmma_lane(d, a, b, accumulate));
 }
 template <int n, class A, class B, WgmmaOverflow overflow>
 WARPLOOM_FN void wgmma_from_registers(Fragment<int32_t, n / 2>& d, const Fragment<uint32_t, 4>& a, SmemDescriptor b,
                                       bool accumulate) noexcept {
-  native::wgmma(
-      detail::wgmma_form<n, A, B, Major::k, Major::k, WgmmaResult::s32, WgmmaNegate::none, overflow>,
-      detail::wgmma_lane(d, a, b, accumulate));
+  native::wgmma(detail::wgmma_form<n, A, B, Major::k, Major::k, WgmmaResult::s32, WgmmaNegate::none, overflow>,
+                detail::wgmma_lane(d, a, b, accumulate));
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
