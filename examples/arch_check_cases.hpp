@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "arch_check_convert.hpp"
 #include "arch_check_kernel.hpp"
 #include "arch_check_moves.hpp"
 #include "arch_check_numbers.hpp"
@@ -532,7 +533,8 @@ struct ArchCheck {
             {"numbers", &NumbersCheck<Machine>::numbers},
             {"reciprocal", &NumbersCheck<Machine>::reciprocals},
             {"activation", &NumbersCheck<Machine>::activations},
-            {"atomic", &NumbersCheck<Machine>::atomics}};
+            {"atomic", &NumbersCheck<Machine>::atomics},
+            {"convert", &ConvertCheck<Machine>::hopper}};
   }
 
  private:

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Do a Hopper GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
+# Do a GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
 # hash of every case with the loom's (examples/gpu/expected_*.txt), and runs each program but the one with a million
-# products per case once under the memcheck, racecheck and synccheck tools of compute-sanitizer. Then the instrumentation (docs/instrumentation.md): a kernel with a
+# products per case once under the memcheck, racecheck and synccheck tools of compute-sanitizer. Then the instrumentation
+# (docs/instrumentation.md): a kernel with a
 # planted error must be reported by the watchdog within two seconds, its correct twin must run, and a trace must hold
-# what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0.
+# what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0. On one of capability 10.0 the programs
+# are those named *_sm100, built for sm_100a, and there is nothing else.
 #
 #   tools/gpu_check.sh [--no-sanitizer | --instrumentation]
 set -uo pipefail
@@ -14,6 +16,13 @@ expected=(examples/gpu/expected_hashes.txt examples/gpu/expected_exact.txt)
 programs=(arch_check residual_add two_readers two_stage_copy wgmma_check wgmma_exact hopper_gemm)
 instrumented=(watchdog trace)
 tools=(memcheck racecheck synccheck)
+chip=90a
+capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1)
+if [[ $capability == 10.0 ]]; then
+  chip=100a
+  programs=(tcgen05_check_sm100)
+  instrumented=()
+fi
 case ${1:-} in
   '') ;;
   --no-sanitizer) tools=() ;;
@@ -57,7 +66,7 @@ fi
 # is optimised whatever it says.
 
 mkdir -p "$folder"
-flags=(-gencode arch=compute_90a,code=sm_90a -std=c++20 -O1 -lineinfo --fmad=false -Werror all-warnings
+flags=(-gencode "arch=compute_$chip,code=sm_$chip" -std=c++20 -O1 -lineinfo --fmad=false -Werror all-warnings
   -Xptxas=-v,--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude)
 declare -A building
 for program in "${programs[@]}" "${instrumented[@]}"; do
@@ -68,7 +77,7 @@ for program in "${programs[@]}" "${instrumented[@]}"; do
 done
 for program in "${programs[@]}" "${instrumented[@]}"; do
   if wait "${building[$program]}"; then
-    note build "$program" "sm_90a, $(grep -o 'Used [0-9]* registers' "$folder/$program.build.txt" | sort -k2 -n | tail -n 1 | tr U u) at most"
+    note build "$program" "sm_$chip, $(grep -o 'Used [0-9]* registers' "$folder/$program.build.txt" | sort -k2 -n | tail -n 1 | tr U u) at most"
   else
     cat "$folder/$program.build.txt"
     bad build "$program" "does not compile"
@@ -136,6 +145,8 @@ for tool in "${tools[@]}"; do
     fi
   done
 done
+((${#instrumented[@]})) || finish
+
 # ---- instrumentation: hangs that explain themselves, and a trace
 
 # planted <error> <role> <ring and stage> <counts>: one report must hold all of them

@@ -1,4 +1,4 @@
-// A Hopper GPU as the cases see it: memory, tensor maps and launches. loom_machine.hpp has the same members.
+// A GPU as the cases see it: memory, tensor maps and launches. loom_machine.hpp has the same members.
 #pragma once
 
 #include <cuda.h>
@@ -16,16 +16,16 @@ __global__ void __launch_bounds__(Kernel::threads, 1) entry(const __grid_constan
 
 class GpuMachine {
  public:
-  /// "" or why the kernels cannot run here.
-  static std::string missing() {
+  /// "" or why kernels for chips of this compute capability cannot run here.
+  static std::string missing(int major = 9) {
     int count = 0;
     if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0)
       return std::string("no GPU: ") + cudaGetErrorString(error);
     cudaDeviceProp device{};
     cudaGetDeviceProperties(&device, 0);
-    if (device.major != 9)
-      return std::string("compiled for sm_90a, but this is a ") + device.name + " of compute capability " +
-             std::to_string(device.major) + "." + std::to_string(device.minor);
+    if (device.major != major)
+      return "compiled for sm_" + std::to_string(major) + "0a, but this is a " + device.name +
+             " of compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor);
     return "";
   }
 
@@ -144,8 +144,8 @@ class GpuMachine {
 
 /// `main` of a GPU program; arguments name the cases to run. The exit status is 0 when every case agrees, 1 when one
 /// does not, 2 where it cannot run.
-inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv) {
-  if (const std::string missing = GpuMachine::missing(); !missing.empty()) {
+inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv, int major = 9) {
+  if (const std::string missing = GpuMachine::missing(major); !missing.empty()) {
     std::fprintf(stderr, "%s\n", missing.c_str());
     return 2;
   }

@@ -153,6 +153,16 @@ struct MmaOperand<e2m1> {
   static constexpr MmaKind kind = MmaKind::f8f6f4;
   static constexpr uint32_t code = 5;
 };
+template <>
+struct MmaOperand<uint8_t> {
+  static constexpr MmaKind kind = MmaKind::i8;
+  static constexpr uint32_t code = 0;
+};
+template <>
+struct MmaOperand<int8_t> {
+  static constexpr MmaKind kind = MmaKind::i8;
+  static constexpr uint32_t code = 1;
+};
 
 /// Every tcgen05.mma and every wgmma reads 32 bytes of K per row of A and B.
 inline constexpr uint32_t mma_k_bytes = 32;

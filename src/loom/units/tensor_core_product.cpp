@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "mma_kernel.hpp"
+#include "mma_operands.hpp"
 #include "unconfirmed.hpp"
 #include "warploom/types/convert_narrow.hpp"
 
@@ -46,7 +47,7 @@ uint32_t unit_elements(MmaType type, bool packed) {
 /// visit(address, row, k) for each 16-byte unit, with row and k of its first element. Every swizzle permutes whole
 /// units.
 template <class Visit>
-void for_each_unit(const SharedOperand& operand, Visit&& visit) {
+void visit_units(const SharedOperand& operand, Visit&& visit) {
   const uint32_t elements = unit_elements(operand.type, operand.packed);
   if (operand.major == Major::k) {
     for (uint32_t row = 0; row < operand.rows; ++row)
@@ -87,7 +88,7 @@ void fetch_shared(const SharedOperand& operand, const std::byte* shared, uint32_
                   size_t k_pitch) {
   const uint32_t elements = unit_elements(operand.type, operand.packed);
   const size_t pitch = operand.major == Major::k ? k_pitch : row_pitch;
-  for_each_unit(operand, [&](uint32_t address, uint32_t row, uint32_t k) {
+  visit_units(operand, [&](uint32_t address, uint32_t row, uint32_t k) {
     uint32_t codes[32];
     unpack_unit(operand.type, operand.packed, shared + address, codes);
     uint32_t* first = out + row * row_pitch + k * k_pitch;
@@ -191,12 +192,12 @@ bool plain_product(const MmaOperation& op) {
 }
 
 SharedRange operand_range(const MmaOperation& op, bool operand_b) {
-  SharedRange range{~0u, 0};
-  for_each_unit(shared_operand(op, operand_b), [&](uint32_t address, uint32_t, uint32_t) {
-    if (address < range.begin) range.begin = address;
-    if (address + 16 > range.end) range.end = address + 16;
-  });
-  return range;
+  const SharedOperand operand = shared_operand(op, operand_b);
+  // Only the size of an element counts; along K, every row has 32 bytes.
+  const bool along_k = operand.major == Major::k;
+  const uint32_t bits = along_k ? 8 : bits_of(operand.type);
+  const DType size = bits == 32 ? DType::f32 : bits == 16 ? DType::bf16 : DType::e4m3;
+  return range_of({operand.descriptor, size, operand.major, operand.rows, along_k ? mma_k_bytes : operand.k});
 }
 
 std::string scale_trouble(const MmaOperation& op, const MmaMemory* memory) {
