@@ -490,12 +490,12 @@ struct MovesCheck {
         }
   }
 
-  template <MoveForm form>
+  template <MoveForm form, uint32_t first_variant = 0, uint32_t last_variant = 3>
   static void pixels(Machine& machine, Comparison& c) {
     uint32_t index = 0;
     for (const uint32_t rank : {3u, 4u, 5u})
       for (uint32_t swizzle = 0; swizzle < 4; ++swizzle)
-        for (uint32_t variant = 0; variant < 4; ++variant) {
+        for (uint32_t variant = first_variant; variant <= last_variant; ++variant) {
           TensorMapArgs args;
           args.type = TmaType::u32;
           args.rank = rank;
@@ -770,7 +770,10 @@ struct MovesCheck {
   static std::vector<Case<Machine>> cases() {
     return {{"tma-ranks", &ranks},
             {"im2col-load", &pixels<MoveForm::im2col>},
-            {"im2col-store", &pixels<MoveForm::store_im2col>},
+            {"im2col-store", &pixels<MoveForm::store_im2col, 0, 0>},
+            {"im2col-store-corners", &pixels<MoveForm::store_im2col, 1, 1>},
+            {"im2col-store-strides", &pixels<MoveForm::store_im2col, 2, 2>},
+            {"im2col-store-channels", &pixels<MoveForm::store_im2col, 3, 3>},
             {"tma-reduce", &reduce<true, false>},
             {"tma-reduce-tiny", &reduce<true, true>},
             {"bulk-reduce", &reduce<false, false>},

@@ -2,6 +2,7 @@
 // formulas of hardware.md §3.2, 4.8-4.14.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <tuple>

@@ -33,7 +33,7 @@ for source in examples/gpu/*.cu; do
   took=$((($(date +%s%N) - began) / 1000000))
   mark=
   case $name in
-    *_check*) mark='(conformance program)' ;;
+    *_check* | *_exact) mark='(conformance program)' ;;
     *)
       if ((took > limit * 1000)); then
         mark="over $limit s"

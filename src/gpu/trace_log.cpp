@@ -80,12 +80,11 @@ std::string json_string(const std::string& text) {
 
 }  // namespace
 
-TraceLog make_trace_log(const TraceMemory& memory, const std::function<std::string(uint64_t)>& text_at,
-                        double nominal_ns_per_cycle) {
-  std::map<uint64_t, std::string> texts;
+TraceLog make_trace_log(const TraceMemory& memory, TraceTexts& texts, double nominal_ns_per_cycle) {
+  std::map<uint64_t, std::string> known;
   const auto text = [&](uint64_t address) -> const std::string& {
-    const auto [entry, added] = texts.try_emplace(address);
-    if (added && address != 0) entry->second = text_at(address);
+    const auto [entry, added] = known.try_emplace(address);
+    if (added && address != 0) entry->second = texts.at(address);
     return entry->second;
   };
   const auto each_record = [&](auto&& visit) {

@@ -33,8 +33,10 @@ class Recorder {
     record.phase = 5;
   }
   TraceLog log(double nominal = 9.0) const {
-    return make_trace_log(
-        memory, [](uint64_t address) { return std::string(address == 1 ? "ring" : "pro\"mote\\\n"); }, nominal);
+    struct : TraceTexts {
+      std::string at(uint64_t address) override { return address == 1 ? "ring" : "pro\"mote\\\n"; }
+    } texts;
+    return make_trace_log(memory, texts, nominal);
   }
   TraceMemory memory;
 };

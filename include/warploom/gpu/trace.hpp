@@ -10,9 +10,8 @@
 
 #include <cuda_runtime.h>
 
-#include <memory>
-
 #include "warploom/arch/trace.hpp"
+#include "warploom/gpu/owned.hpp"
 #include "warploom/gpu/trace_log.hpp"
 #include "warploom/types/result.hpp"
 
@@ -31,13 +30,17 @@ class Trace {
     Trace trace;
     trace.options_ = options;
     const size_t regions = size_t{options.blocks} * options.warps;
-    for (const auto& [memory, bytes] :
-         {std::pair{&trace.buffer_, sizeof(TraceBuffer)}, std::pair{&trace.regions_, regions * sizeof(TraceRegion)},
-          std::pair{&trace.records_, regions * options.records_per_warp * sizeof(TraceRecord)}}) {
-      void* block = nullptr;
-      if (const cudaError_t error = cudaMalloc(&block, bytes == 0 ? 1 : bytes); error != cudaSuccess)
+    const struct {
+      Memory& memory;
+      size_t bytes;
+    } blocks[] = {{trace.buffer_, sizeof(TraceBuffer)},
+                  {trace.regions_, regions * sizeof(TraceRegion)},
+                  {trace.records_, regions * options.records_per_warp * sizeof(TraceRecord)}};
+    for (const auto& block : blocks) {
+      void* memory = nullptr;
+      if (const cudaError_t error = cudaMalloc(&memory, block.bytes == 0 ? 1 : block.bytes); error != cudaSuccess)
         return Error{std::string("trace: cudaMalloc: ") + cudaGetErrorString(error)};
-      memory->reset(static_cast<std::byte*>(block));
+      block.memory = Memory(static_cast<std::byte*>(memory));
     }
     if (const cudaError_t error = trace.clear(); error != cudaSuccess)
       return Error{std::string("trace: ") + cudaGetErrorString(error)};
@@ -76,17 +79,13 @@ class Trace {
     if (error == cudaSuccess) error = cudaGetDevice(&device);
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device);
     memory.strangers = buffer.strangers;
-    const auto text_at = [&](uint64_t address) {
-      DeviceText head{};
-      const auto* text = reinterpret_cast<const DeviceText*>(address);
-      std::string characters;
-      if (error == cudaSuccess) error = fetch(&head, text, sizeof(head));
-      if (error == cudaSuccess) characters.resize(head.length);
-      if (error == cudaSuccess && head.length > 0) error = fetch(characters.data(), text->characters(), head.length);
-      return characters;
-    };
+    struct FromGpu : TraceTexts {
+      cudaError_t& error;
+      explicit FromGpu(cudaError_t& e) : error(e) {}
+      std::string at(uint64_t address) override { return text_at(address, error); }
+    } texts(error);
     if (error == cudaSuccess) {
-      TraceLog log = make_trace_log(memory, text_at, kilohertz > 0 ? 1e6 / kilohertz : 1.0);
+      TraceLog log = make_trace_log(memory, texts, kilohertz > 0 ? 1e6 / kilohertz : 1.0);
       if (error == cudaSuccess) return Result<TraceLog>(std::move(log));
     }
     return Error{std::string("trace: ") + cudaGetErrorString(error)};
@@ -95,14 +94,20 @@ class Trace {
   TraceBuffer* on_gpu() const { return reinterpret_cast<TraceBuffer*>(buffer_.get()); }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { cudaFree(memory); }
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
+  using Memory = Owned<std::byte, cudaFree>;
 
   Trace() = default;
   static cudaError_t fetch(void* to, const void* from, size_t bytes) {
     return bytes == 0 ? cudaSuccess : cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  static std::string text_at(uint64_t address, cudaError_t& error) {
+    DeviceText head{};
+    const auto* text = reinterpret_cast<const DeviceText*>(address);
+    std::string characters;
+    if (error == cudaSuccess) error = fetch(&head, text, sizeof(head));
+    if (error == cudaSuccess) characters.resize(head.length);
+    if (error == cudaSuccess && head.length > 0) error = fetch(characters.data(), text->characters(), head.length);
+    return characters;
   }
 
   TraceOptions options_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,9 +39,14 @@ struct TraceMemory {
   uint32_t strangers = 0;
 };
 
-/// `text_at` gives the text of a DeviceText at an address of the GPU.
-TraceLog make_trace_log(const TraceMemory& memory, const std::function<std::string(uint64_t)>& text_at,
-                        double nominal_ns_per_cycle);
+/// The text of a DeviceText at an address of the GPU.
+struct TraceTexts {
+  virtual std::string at(uint64_t address) = 0;
+
+ protected:
+  ~TraceTexts() = default;
+};
+TraceLog make_trace_log(const TraceMemory& memory, TraceTexts& texts, double nominal_ns_per_cycle);
 
 /// A process is a CTA, a thread a warp of it, times are microseconds.
 std::string to_chrome_json(const TraceLog& log);

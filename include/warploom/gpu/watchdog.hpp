@@ -11,9 +11,10 @@
 
 #include <cuda_runtime.h>
 
-#include <memory>
+#include <new>
 
 #include "warploom/arch/mbarrier.hpp"
+#include "warploom/gpu/owned.hpp"
 #include "warploom/gpu/watchdog_text.hpp"
 #include "warploom/types/result.hpp"
 
@@ -24,14 +25,10 @@ class Watchdog {
   explicit Watchdog(StuckWaits* memory = nullptr) : memory_(memory) {}
 
   /// The reports written so far; "" when there are none.
-  std::string text() const { return memory_ == nullptr ? std::string() : to_text(*memory_); }
+  std::string text() const { return memory_.get() == nullptr ? std::string() : to_text(*memory_.get()); }
 
  private:
-  // After a trap the runtime refuses to free it; the process's end does.
-  struct Free {
-    void operator()(StuckWaits* memory) const { cudaFreeHost(memory); }
-  };
-  std::unique_ptr<StuckWaits, Free> memory_;
+  Owned<StuckWaits, cudaFreeHost> memory_;  // after a trap the runtime refuses to free it; the process's end does
 };
 
 /// Arms the kernels of this file, each of which has a watchdog of its own. `limit_ns`: how long a wait may take.
