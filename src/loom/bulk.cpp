@@ -181,11 +181,10 @@ void Cluster::bulk_prefetch(Thread& thread, Pc pc, const void* source, uint32_t 
 
 void Cluster::tma_prefetch(Thread& thread, Pc pc, const TensorMap& map, const native::Coordinates& at) {
   step(thread, pc);
-  const DecodedTensorMap decoded = decode_tensor_map(map);
-  if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
-  if (std::string rule = check_tma_copy(decoded.args, 0, at, false); !rule.empty())
+  const TensorMapArgs args = usable_map(thread, pc, map);
+  if (std::string rule = check_tma_copy(args, 0, at, false); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
-  const ByteRange range = tma_global_range(decoded.args, at, false);
+  const ByteRange range = tma_global_range(args, at, false);
   if (range.begin != range.end)
     check_global(thread, pc, "cp.async.bulk.prefetch.tensor", range.begin, range.end, false);
 }

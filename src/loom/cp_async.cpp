@@ -24,6 +24,8 @@ void Cluster::cp_async(Thread& thread, Pc pc, uint32_t destination, const void* 
     fail(thread, pc, "CP-ASYNC",
          fmt::format("cp.async of {} bytes takes {} from its source; at most all of them are possible", bytes,
                      source_bytes));
+  if (source_bytes > 0)
+    check_unfinished(thread, pc, source, static_cast<const std::byte*>(source) + source_bytes, false);
   if (source_bytes > 0 && tensor(source, static_cast<const std::byte*>(source) + source_bytes, false) == nullptr)
     fail(thread, pc, "OOB-GLOBAL", fmt::format("cp.async reads {} bytes outside the launch's tensors", source_bytes));
   if (thread.open_copies == nullptr) thread.open_copies = std::make_shared<CopyGroup>();

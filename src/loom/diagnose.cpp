@@ -101,6 +101,7 @@ std::string whereabouts(const Thread& waiting) {
     case WaitKind::warp_collective: return fmt::format("waits for its own lanes in {} at {}", wait.operation, line);
     case WaitKind::bulk_group: return fmt::format("waits for bulk stores at {}", line);
     case WaitKind::tmem_alloc:
+    case WaitKind::grid_dependency:
     case WaitKind::registers: return fmt::format("waits in {} at {}", wait.operation, line);
     case WaitKind::wgmma_group: return fmt::format("waits for its wgmma groups at {}", line);
   }
@@ -207,6 +208,7 @@ class Diagnosis {
         break;
       case WaitKind::wgmma_group: explain_wgmma(waiter); break;
       case WaitKind::registers: explain_registers(waiter, wait); break;
+      case WaitKind::grid_dependency: waiter.object = "the grids before this one"; break;
     }
   }
 
@@ -502,7 +504,8 @@ std::vector<Alteration> alterations_of(std::string_view operation) {
   if (operation == "mbarrier.wait" || operation == "mbarrier.test_wait") return {drop, flip_parity, wrong_stage};
   if (operation.find("_tx") != std::string_view::npos) return {drop, twice, bytes_plus, bytes_minus, wrong_stage};
   if (operation == "tcgen05.commit" || operation == "cp.async.bulk.tensor" || operation == "cp.async.mbarrier.arrive" ||
-      operation == "clusterlaunchcontrol.try_cancel" || operation == "st.async")
+      operation == "clusterlaunchcontrol.try_cancel" || operation == "st.async" || operation == "cp.async.bulk" ||
+      operation == "cp.reduce.async.bulk")
     return {drop, twice, wrong_stage};
   if (operation == "bar.sync" || operation == "bar.arrive") return {drop, twice, count_plus, count_minus, wrong_stage};
   if (operation == "barrier.cluster.arrive") return {drop, twice};

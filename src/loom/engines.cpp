@@ -206,15 +206,14 @@ void Cluster::progress(AsyncOp& op, bool& done) {
 void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map,
                        uint32_t barrier, const native::Coordinates& at, int cta_mask) {
   step(thread, pc);
-  const DecodedTensorMap decoded = decode_tensor_map(map);
-  if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
+  const TensorMapArgs args = usable_map(thread, pc, map);
   const uint32_t offset = destination & offset_mask;
-  if (std::string rule = check_tma_copy(decoded.args, offset, at, false); !rule.empty())
+  if (std::string rule = check_tma_copy(args, offset, at, false); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
   if (owner(destination) != thread.cta)
     fail(thread, pc, "TMA-RULE",
          "the destination of a TMA load must be in the issuing CTA; multicast names the others");
-  const uint32_t footprint = tma_box_footprint(decoded.args, at.mode);
+  const uint32_t footprint = tma_box_footprint(args, at.mode);
   if (!inside(*thread.cta, offset, footprint))
     fail(thread, pc, "OOB-SHARED",
          fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", footprint, offset));
@@ -228,7 +227,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
     fail(thread, pc, "TMA-RULE",
          fmt::format("a TMA load with cta_group::{} signals CTA {}, which is {}", cta_group, barrier_cta->rank,
                      cta_group == 2 ? "not of its pair" : "not its own"));
-  const ByteRange range = tma_global_range(decoded.args, at, false);
+  const ByteRange range = tma_global_range(args, at, false);
   if (range.begin != range.end) check_global(thread, pc, "a TMA load", range.begin, range.end, false);
 
   const Altered altered = alter("cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
@@ -239,7 +238,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   if (mask == 0 || mask >> size() != 0)
     fail(thread, pc, "TMA-RULE", fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, size()));
   for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
-    const uint32_t bytes = tma_box_bytes(decoded.args, at.mode);
+    const uint32_t bytes = tma_box_bytes(args, at.mode);
     const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
     const uint64_t transfer = bytes / cost::tma_bytes;
     thread.cta->tma_free_at = begin + transfer;
@@ -251,7 +250,7 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
       op->pc = pc;
       op->issued = thread.time;
       op->finish = begin + transfer + cost::tma_latency;
-      op->map = decoded.args;
+      op->map = args;
       op->at = at;
       op->destination = ctas_[rank].get();
       op->offset = offset;
@@ -274,26 +273,25 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
 void Cluster::tma_store(Thread& thread, Pc pc, const TensorMap& map, uint32_t source, const native::Coordinates& at,
                         std::optional<Reduction> reduction) {
   step(thread, pc);
-  const DecodedTensorMap decoded = decode_tensor_map(map);
-  if (!decoded.valid) fail(thread, pc, "TMA-RULE", "the tensor map was not made by encode_tensor_map");
+  const TensorMapArgs args = usable_map(thread, pc, map);
   const uint32_t offset = source & offset_mask;
-  if (std::string rule = check_tma_copy(decoded.args, offset, at, true); !rule.empty())
+  if (std::string rule = check_tma_copy(args, offset, at, true); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
   if (reduction) {
-    if (std::string rule = tensor_reduction(*reduction, decoded.args.type).broken; !rule.empty())
+    if (std::string rule = tensor_reduction(*reduction, args.type).broken; !rule.empty())
       fail(thread, pc, "TMA-RULE", std::move(rule));
   }
   if (owner(source) != thread.cta) fail(thread, pc, "TMA-RULE", "the source of a TMA store must be in the issuing CTA");
-  const uint32_t footprint = tma_box_footprint(decoded.args, at.mode);
+  const uint32_t footprint = tma_box_footprint(args, at.mode);
   if (!inside(*thread.cta, offset, footprint))
     fail(thread, pc, "OOB-SHARED",
          fmt::format("a box of {} bytes at 0x{:x} leaves the CTA's shared memory", footprint, offset));
-  const ByteRange range = tma_global_range(decoded.args, at, true);
+  const ByteRange range = tma_global_range(args, at, true);
   if (range.begin != range.end) check_global(thread, pc, "a TMA store", range.begin, range.end, true);
   if (reduction) check_global_reduction(thread, pc);
   auto op = std::make_unique<AsyncOp>();
-  op->bytes = tma_box_bytes(decoded.args, at.mode);
-  op->map = decoded.args;
+  op->bytes = tma_box_bytes(args, at.mode);
+  op->map = args;
   op->at = at;
   op->reduction = reduction;
   issue_store(thread, pc, offset, std::move(op));

@@ -1,16 +1,15 @@
 // A launch: checks the configuration, runs the clusters on workers, and puts their results together so that the number
-// of workers cannot be seen in them.
+// of workers cannot be seen in them. Grids that depend on each other overlap as far as the schedule makes them.
 #include "warploom/loom/launch.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <numeric>
 #include <thread>
 
-#include "loom/machine.hpp"
+#include "loom/grid.hpp"
 #include "loom/symbols.hpp"
 
 namespace warploom::loom {
@@ -39,16 +38,6 @@ std::string check(const LaunchConfig& config, const Options& options) {
   if (config.launch_control && options.processors == 0) return "launch control on 0 processors; at least 1 is needed";
   return {};
 }
-
-/// What is kept of a cluster once it has run.
-struct ClusterResult {
-  Report report;
-  EventLog events;
-  std::vector<SiteEntry> sites;
-  uint64_t steps = 0;
-  uint64_t time = 0;
-  uint32_t canceled = 0;
-};
 
 void append(EventLog& all, const EventLog& more) {
   std::vector<uint32_t> index;
@@ -97,81 +86,150 @@ uint32_t registers_at_launch(const LaunchConfig& config) {
   return std::min(register_file / config.threads / 8 * 8, 248u);
 }
 
-Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
-               const Options& options) {
-  Outcome outcome;
-  outcome.report.kernel = config.kernel;
-  outcome.report.schedule = options.schedule.text();
-  if (options.mutation)
-    outcome.report.mutation = fmt::format("{} {}", to_string(options.mutation->alteration), options.mutation->site);
-  if (std::string rule = check(config, options); !rule.empty()) {
-    outcome.report.findings.push_back(
-        {.code = "LAUNCH", .message = std::move(rule), .agent = {}, .at = {}, .notes = {}});
-    return outcome;
+Grid::Grid(const GridLaunch& launch, const Options& options)
+    : launch_(launch),
+      options_(options),
+      context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {}},
+      watchdog_(options.seconds_limit) {
+  const LaunchConfig& config = launch_.config;
+  refusal_ = check(config, options);
+  if (!refusal_.empty()) return;
+  context_.clusters = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y,
+                       config.grid.z / config.cluster.z};
+  count_ = context_.clusters.count();
+  units_ = config.launch_control ? std::min(options.processors, count_) : count_;
+  results_.resize(count_);
+  first_failed_ = count_;
+  order_ = cluster_order(config, options.schedule, count_);
+}
+
+Grid::~Grid() = default;
+
+void Grid::keep(uint32_t index, Cluster& cluster) {
+  if (!cluster.report.clean()) {
+    uint32_t seen = first_failed_.load();
+    while (index < seen && !first_failed_.compare_exchange_weak(seen, index)) {
+    }
   }
+  if (cluster.triggered) triggered_ = true;
+  if (cluster.triggered_before_wait) triggered_before_wait_ = true;
+  const uint32_t finished = 1 + cluster.canceled;
+  results_[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
+                     cluster.last_time,         cluster.canceled};
+  if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
+}
 
-  LaunchContext context{&config, entry, params, tensors, &options, {}};
-  context.clusters = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y,
-                      config.grid.z / config.cluster.z};
-  const uint32_t count = context.clusters.count();
-  std::vector<ClusterResult> results(count);
-  std::atomic<uint32_t> next{0};
-  std::atomic<uint32_t> done{0};
-  std::atomic<uint32_t> first_failed{count};  // clusters after it are not run: their results would depend on timing
+void Grid::run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
+  Cluster cluster(context_, order_[index], memory, queue);
+  cluster.run();
+  keep(index, cluster);
+}
 
-  const std::vector<uint32_t> order = cluster_order(config, options.schedule, count);
-  auto run_cluster = [&](uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
-    Cluster cluster(context, order[index], memory, queue);
-    cluster.run();
-    if (!cluster.report.clean()) {
-      uint32_t seen = first_failed.load();
-      while (index < seen && !first_failed.compare_exchange_weak(seen, index)) {
-      }
+/// What a worker takes: a cluster, or, where clusters cancel others, a processor with all clusters of its queue. One
+/// after the other, so that which of them are canceled follows from those before and not from the workers.
+void Grid::work() {
+  WorkerMemory memory(launch_.config, watchdog_.enroll());
+  for (;;) {
+    const uint32_t unit = next_.fetch_add(1);
+    if (unit >= units_ || unit > first_failed_.load()) return;
+    if (!launch_.config.launch_control) {
+      run_cluster(unit, memory, nullptr);
+      continue;
     }
-    const uint32_t finished = 1 + cluster.canceled;
-    results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
-                      cluster.last_time,         cluster.canceled};
-    if (options.progress) options.progress(done.fetch_add(finished) + finished, count);
-  };
-  // What a worker takes: a cluster, or, where clusters cancel others, a processor with all clusters of its queue. One
-  // after the other, so that which of them are canceled follows from those before and not from the workers.
-  const uint32_t units = config.launch_control ? std::min(options.processors, count) : count;
-  Watchdog watchdog(options.seconds_limit);
-  auto work = [&] {
-    WorkerMemory memory(config, watchdog.enroll());
-    for (;;) {
-      const uint32_t unit = next.fetch_add(1);
-      if (unit >= units || unit > first_failed.load()) return;
-      if (!config.launch_control) {
-        run_cluster(unit, memory, nullptr);
-        continue;
-      }
-      ProcessorQueue queue{unit, units, count};
-      while (!queue.empty() && queue.next <= first_failed.load()) run_cluster(queue.pop(), memory, &queue);
-    }
-  };
+    run_queue({unit, units_, count_}, memory);
+  }
+}
+
+void Grid::run_queue(ProcessorQueue queue, WorkerMemory& memory) {
+  while (!queue.empty() && queue.next <= first_failed_.load()) run_cluster(queue.pop(), memory, &queue);
+}
+
+void Grid::start_early(std::vector<PriorGrid> unfinished) {
+  if (!refusal_.empty()) return;
+  context_.unfinished = std::move(unfinished);
+  const uint32_t fit = std::min(options_.processors, units_);
+  for (uint32_t unit = 0; unit < fit && unit <= first_failed_.load(); ++unit) {
+    auto early = std::make_unique<EarlyCluster>(EarlyCluster{
+        std::make_unique<WorkerMemory>(launch_.config, watchdog_.enroll()), {unit, units_, count_}, nullptr});
+    ProcessorQueue* const queue = launch_.config.launch_control ? &early->queue : nullptr;
+    const uint32_t index = queue != nullptr ? queue->pop() : unit;
+    early->cluster = std::make_unique<Cluster>(context_, order_[index], *early->memory, queue);
+    early->cluster->run_early();
+    if (!early->cluster->report.clean()) keep(index, *early->cluster);
+    early_.push_back(std::move(early));
+  }
+  next_ = static_cast<uint32_t>(early_.size());
+}
+
+void Grid::run() {
+  if (!refusal_.empty()) return;
+  for (uint32_t unit = 0; unit < early_.size(); ++unit) {
+    EarlyCluster& early = *early_[unit];
+    if (unit >= first_failed_.load()) break;
+    early.cluster->continue_after_wait();
+    keep(unit, *early.cluster);
+    early.cluster.reset();
+    if (launch_.config.launch_control) run_queue(early.queue, *early.memory);
+  }
+  early_.clear();
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned wanted = options.workers == 0 ? cores : options.workers;
-  const unsigned workers = config.talks_across_clusters ? 1 : std::min(wanted, units);
+  const unsigned wanted = options_.workers == 0 ? cores : options_.workers;
+  const unsigned workers = launch_.config.talks_across_clusters ? 1 : std::min(wanted, units_);
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work);
+  for (unsigned i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
   work();
   for (std::thread& thread : threads) thread.join();
+}
 
-  const uint32_t last = std::min(first_failed.load(), count - 1);
-  results.resize(last + 1);
-  for (ClusterResult& result : results) {
+Outcome Grid::outcome() {
+  Outcome outcome;
+  outcome.report.kernel = launch_.config.kernel;
+  outcome.report.schedule = options_.schedule.text();
+  if (options_.mutation)
+    outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);
+  if (!refusal_.empty()) {
+    outcome.report.findings.push_back({.code = "LAUNCH", .message = refusal_, .agent = {}, .at = {}, .notes = {}});
+    return outcome;
+  }
+  const uint32_t last = std::min(first_failed_.load(), count_ - 1);
+  results_.resize(last + 1);
+  for (ClusterResult& result : results_) {
     append(outcome.events, result.events);
     outcome.steps += result.steps;
     outcome.nominal_cycles = std::max(outcome.nominal_cycles, result.time);
     outcome.canceled += result.canceled;
   }
-  if (options.record_sites) outcome.sites = collect_sites(results);
-  Report& failed = results[last].report;
+  if (options_.record_sites) outcome.sites = collect_sites(results_);
+  Report& failed = results_[last].report;
   outcome.report.cluster = failed.cluster;
   outcome.report.findings = std::move(failed.findings);
   outcome.report.waiting = std::move(failed.waiting);
   return outcome;
+}
+
+Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
+               const Options& options) {
+  Grid grid({config, entry, params, tensors}, options);
+  grid.run();
+  return grid.outcome();
+}
+
+std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options) {
+  std::vector<Outcome> outcomes;
+  std::vector<PriorGrid> unfinished;  // what the next grid may overlap with
+  bool may_overlap = false;
+  for (const GridLaunch& launch : grids) {
+    Grid grid(launch, options);
+    if (may_overlap && options.schedule.policy != Policy::eager) grid.start_early(unfinished);
+    grid.run();
+    outcomes.push_back(grid.outcome());
+    if (!outcomes.back().ok()) break;
+    // A grid that let the next one start before its own wait may have that one overlap with those before it, too.
+    if (!grid.triggered_before_wait()) unfinished.clear();
+    unfinished.push_back({launch.config.kernel, launch.tensors});
+    may_overlap = grid.triggered();
+  }
+  return outcomes;
 }
 
 }  // namespace warploom::loom

@@ -226,7 +226,8 @@ struct Cta {
   uint32_t last_allocation = tmem_column_count;
   std::vector<Accumulator> accumulators;  ///< by column
   bool relinquished = false;
-  bool launch_refused = false;  ///< a thread of this CTA has seen a clusterlaunchcontrol request fail, at ...
+  bool waited_for_grids = false;  ///< a thread has executed griddepcontrol.wait
+  bool launch_refused = false;    ///< a thread of this CTA has seen a clusterlaunchcontrol request fail, at ...
   Pc refusal_seen_at = nullptr;
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
@@ -314,6 +315,12 @@ struct AsyncOp {
 /// Does the instruction set order these two, if both are tcgen05 work (tcgen05.cpp)?
 bool tcgen05_ordered(const AsyncOp& earlier, const AsyncOp& later);
 
+/// A grid that may not have ended yet.
+struct PriorGrid {
+  const char* kernel = "";
+  std::span<const TensorRef> tensors;
+};
+
 /// What all clusters of a launch share; read-only while they run.
 struct LaunchContext {
   const LaunchConfig* config = nullptr;
@@ -322,6 +329,7 @@ struct LaunchContext {
   std::span<const TensorRef> tensors;
   const Options* options = nullptr;
   Dim3 clusters;
+  std::vector<PriorGrid> unfinished;  ///< until a cluster that started early continues
 };
 
 /// Memory a worker keeps from one cluster to the next.
@@ -368,6 +376,9 @@ class Cluster {
 
   /// Runs to the end, to a finding or to a standstill.
   void run();
+  /// The same while grids before this one count as unfinished: also to the point where it waits for them.
+  void run_early();
+  void continue_after_wait();
 
   // ---- results
   Report report;
@@ -375,7 +386,9 @@ class Cluster {
   std::vector<SiteEntry> sites;
   uint64_t steps = 0;
   uint64_t last_time = 0;
-  uint32_t canceled = 0;  ///< clusters that were canceled for this one
+  uint32_t canceled = 0;   ///< clusters that were canceled for this one
+  bool triggered = false;  ///< griddepcontrol.launch_dependents was executed
+  bool triggered_before_wait = false;
 
   /// Set by a signal handler in the place of the thread that was running.
   Interruption interruption;
@@ -443,6 +456,18 @@ class Cluster {
                  const native::BulkReduction& reduction);
   void bulk_prefetch(Thread& thread, Pc pc, const void* source, uint32_t bytes);
   void tma_prefetch(Thread& thread, Pc pc, const TensorMap& map, const native::Coordinates& at);
+
+  // ---- tensor maps that kernels change (tensor_map_edit.cpp)
+  void tensor_map_replace(Thread& thread, Pc pc, uint32_t address, TensorMapField field, uint32_t which,
+                          uint64_t value);
+  void publish_tensor_map(Warp& warp, Pc pc, TensorMap* destination, uint32_t address);
+  void acquire_tensor_map(Thread& thread, Pc pc, const TensorMap& map);
+
+  // ---- programmatic dependent launch (dependency.cpp)
+  void grid_dependency_wait(Thread& thread, Pc pc);
+  void grid_launch_dependents(Thread& thread, Pc pc);
+  /// Reports an access to memory that a grid before this one still works on.
+  void check_unfinished(Thread& thread, Pc pc, const void* begin, const void* end, bool write);
 
   // ---- cp.async (cp_async.cpp)
   void cp_async(Thread& thread, Pc pc, uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes);
@@ -558,6 +583,11 @@ class Cluster {
 
   void issue_store(Thread& thread, Pc pc, uint32_t offset, std::unique_ptr<AsyncOp> op);
 
+  // tensor_map_edit.cpp
+  TensorMap& draft_at(Thread& thread, Pc pc, uint32_t address);
+  /// What a copy through this map does; reports one that cannot be used.
+  TensorMapArgs usable_map(Thread& thread, Pc pc, const TensorMap& map);
+
   // bulk.cpp
   void check_local_bulk(Thread& thread, Pc pc, const char* operation, const char* what, uint32_t address,
                         uint32_t bytes);
@@ -598,6 +628,9 @@ class Cluster {
   std::deque<Warp*> ready_;
   std::vector<std::unique_ptr<AsyncOp>> pending_;
   Thread* running_ = nullptr;
+  bool early_ = false;  ///< grids before this one count as unfinished
+  std::vector<Thread*> grid_waiters_;
+  std::map<const TensorMap*, std::vector<Thread*>> published_;  ///< by this cluster -> who has fenced since
   uint32_t alive_ = 0;
   bool dead_ = false;
   // barrier.cluster

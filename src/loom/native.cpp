@@ -125,6 +125,7 @@ void check_shared(const void* address, size_t bytes) noexcept {
 
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
+  self.cluster->check_unfinished(self, WARPLOOM_PC, address, static_cast<const std::byte*>(address) + bytes, write);
   if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
@@ -143,6 +144,7 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
         "would be chance; LaunchConfig::talks_across_clusters runs them one after the other");
   if (reinterpret_cast<uintptr_t>(address) % sizeof(uint32_t) != 0)
     self.cluster->fail(self, pc, "GLOBAL-ATOMIC", "an atomic of 4 bytes at an address that is not a multiple of 4");
+  self.cluster->check_unfinished(self, pc, address, counter + 1, true);
   if (self.cluster->tensor(address, counter + 1, true) == nullptr)
     self.cluster->fail(self, pc, "OOB-GLOBAL", "an atomic of 4 bytes outside the launch's writable tensors");
   return std::exchange(*counter, *counter + value);
@@ -266,6 +268,12 @@ void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, cons
 }
 void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept {
   thread().cluster->tma_prefetch(thread(), WARPLOOM_PC, map, at);
+}
+void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept {
+  const Pc pc = WARPLOOM_PC;
+  uniform_operation(
+      pc, "tensormap.cp_fenceproxy", {.a = map, .b = reinterpret_cast<uintptr_t>(destination)},
+      [&](const Collective&) { thread().cluster->publish_tensor_map(*thread().warp, pc, destination, map); });
 }
 void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept {
   thread().cluster->bulk_load(thread(), WARPLOOM_PC, destination, source, bytes, barrier, cta_mask);
@@ -459,8 +467,8 @@ void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transpo
                    });
 }
 
-void grid_dependency_wait() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
-void grid_launch_dependents() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
+void grid_dependency_wait() noexcept { thread().cluster->grid_dependency_wait(thread(), WARPLOOM_PC); }
+void grid_launch_dependents() noexcept { thread().cluster->grid_launch_dependents(thread(), WARPLOOM_PC); }
 
 void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept {
   thread().cluster->name_barriers(thread(), WARPLOOM_PC, first, count, ring, side, signalled_by);

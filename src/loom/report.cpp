@@ -33,6 +33,7 @@ const char* to_string(WaitKind kind) {
     case WaitKind::tmem_alloc: return "tmem_alloc";
     case WaitKind::wgmma_group: return "wgmma_group";
     case WaitKind::registers: return "registers";
+    case WaitKind::grid_dependency: return "grid_dependency";
   }
   return "?";
 }

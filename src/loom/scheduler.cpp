@@ -164,6 +164,7 @@ void Cluster::run() {
     Thread* thread = pick();
     if (thread == nullptr) {
       if (complete_one(true)) continue;
+      if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
       if (steps - failed_polls_ != productive_steps_) idle_rounds_ = 0;
@@ -382,6 +383,7 @@ const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write)
 
 void Cluster::check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
                            bool write) {
+  check_unfinished(thread, pc, begin, end, write);
   if (tensor(begin, end, write) == nullptr)
     fail(thread, pc, "OOB-GLOBAL",
          fmt::format("{} {} global memory outside the launch's {}tensors", operation, write ? "writes" : "reads",

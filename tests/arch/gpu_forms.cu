@@ -1,8 +1,10 @@
 // Every form of the data-movement headers of `arch`, instantiated: nvcc and ptxas must take them. Nothing runs.
 #include "warploom/arch/bulk.hpp"
 #include "warploom/arch/cluster_memory.hpp"
+#include "warploom/arch/fence.hpp"
 #include "warploom/arch/matrix.hpp"
 #include "warploom/arch/mbarrier_token.hpp"
+#include "warploom/arch/tensor_map_edit.hpp"
 #include "warploom/arch/tma_forms.hpp"
 
 using namespace warploom;
@@ -11,6 +13,7 @@ using namespace warploom::arch;
 struct Params {
   TensorMap map;
   uint32_t* out;
+  TensorMap* changed;
 };
 
 template <Reduction operation>
@@ -122,8 +125,27 @@ __global__ void forms(const __grid_constant__ Params p) {
   mbarrier_wait_token(full, token);
   mbarrier_arrive_drop_expect_tx(remote_full, 16);
   *p.out = seen;
+
+  fence_cluster();
+  fence_proxy_async();
+  fence_shared_release();
+  fence_shared_acquire();
+  fence_proxy_async_release();
+  fence_proxy_async_acquire();
+  tensor_map_set_address(s, p.out);
+  tensor_map_set_rank(s, 3);
+  tensor_map_set_size<0>(s, 64);
+  tensor_map_set_box<1>(s, 16);
+  tensor_map_set_element_stride<2>(s, 1);
+  tensor_map_set_stride<1>(s, 128);
+  tensor_map_set_type<TmaType::bf16>(s);
+  tensor_map_set_fill<TmaFill::nan>(s);
+  tensor_map_set_swizzle<Swizzle::b128>(s);
+  publish_tensor_map(p.changed, s);
+  acquire_tensor_map(*p.changed);
 #if defined(WARPLOOM_FORMS_SM_100A)
   loads<2>(p.map, s, full);
+  tensor_map_set_swizzle<Swizzle::b128_atom32_flip8>(s);
   bulk_store_masked(p.out, s, 64, 0x0ff0);
   const FourRows rows{0, {1, 2, 3, 4}};
   tma_gather4<1>(s, p.map, full, rows);

@@ -2,6 +2,7 @@
 #include "warploom/arch/cluster_memory.hpp"
 
 #include "loom/probe_kernel.hpp"
+#include "warploom/arch/fence.hpp"
 #include "warploom/arch/mbarrier_token.hpp"
 
 namespace warploom::loom {
@@ -28,7 +29,10 @@ TEST(ClusterMemory, LoadsAndStoresOfEverySize) {
         auto& s = shared<Storage>();
         const uint32_t lane = lane_index(), rank = cluster_rank(), next = (rank + 1) % 4;
         for (uint32_t i = 0; i < 4; ++i) store_shared(&s.mine[lane][i], 0u);
-        cluster_sync();
+        fence_shared_release();
+        cluster_arrive_relaxed();
+        cluster_wait();
+        fence_shared_acquire();
         const SharedAddress there = map_to_rank(shared_address(s.mine[lane]), next);
         EXPECT_EQ(rank_of(there), next);
         store_cluster(there, static_cast<uint8_t>(rank + 1));

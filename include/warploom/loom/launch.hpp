@@ -128,4 +128,16 @@ using Entry = void (*)(const void* params);
 Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
                const Options& options = {});
 
+struct GridLaunch {
+  LaunchConfig config = {};
+  Entry entry = nullptr;
+  const void* params = nullptr;
+  std::span<const TensorRef> tensors = {};
+};
+
+/// Grids of one stream, each a programmatic dependent of the one before (docs/loom.md): it may start before that one
+/// has ended, and knows that it has only after grid_dependency_wait. The outcomes in order, up to the first with a
+/// finding.
+std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options = {});
+
 }  // namespace warploom::loom

@@ -91,6 +91,10 @@ void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept;
 void bulk_commit_group() noexcept;
 void bulk_wait_group(uint32_t pending, bool read_only) noexcept;
 
+void tensor_map_replace(uint32_t map, TensorMapField field, uint32_t which, uint64_t value) noexcept;
+void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept;
+void acquire_tensor_map(const TensorMap& map) noexcept;
+
 // Bulk copies without tensor map
 /// What cp.reduce.async.bulk does at the destination; cp.async.bulk where it is not used.
 struct BulkReduction {

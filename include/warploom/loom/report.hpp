@@ -51,7 +51,8 @@ enum class WaitKind : uint8_t {
   bulk_group,
   tmem_alloc,
   wgmma_group,
-  registers
+  registers,
+  grid_dependency
 };
 const char* to_string(WaitKind kind);
 

@@ -56,6 +56,9 @@ struct TmaCoordinates {
   uint16_t offsets[3] = {};  ///< of im2col loads: {width, height, depth}
 };
 
+/// What tensormap.replace can change (arch/tensor_map_edit.hpp).
+enum class TensorMapField : uint8_t { address, rank, size, box, stride, element_stride, type, fill, swizzle };
+
 /// The arguments of cuTensorMapEncodeTiled, dimension 0 innermost. `strides[i]` is in bytes, of dimension i + 1.
 struct TensorMapArgs {
   TmaType type = TmaType::u8;

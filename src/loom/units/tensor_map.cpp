@@ -2,7 +2,7 @@
 // §2.2), and our 128 bytes.
 #include <cstring>
 
-#include "tma.hpp"
+#include "loom/units/tensor_map_edit.hpp"
 
 namespace warploom::loom {
 
@@ -238,8 +238,30 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
     window.pixels = w[12] >> 32 & 0xfff;
   }
   // A forged checksum must not send a copy astray: the rules hold for every map that decodes.
-  decoded.valid = broken_rule(args, Chip::sm100).empty();
+  decoded.broken = broken_rule(args, Chip::sm100);
+  decoded.valid = decoded.broken.empty();
   return decoded;
+}
+
+bool replace_field(TensorMap& map, TensorMapField field, uint32_t which, uint64_t value) {
+  uint64_t* w = map.opaque;
+  if (w[0] != magic || w[15] != checksum(map)) return false;
+  const auto put = [&](uint64_t& word, uint32_t shift, uint64_t mask) {
+    word = (word & ~(mask << shift)) | (value & mask) << shift;
+  };
+  switch (field) {
+    case TensorMapField::address: w[1] = value; break;
+    case TensorMapField::size: w[2 + which] = value; break;
+    case TensorMapField::stride: w[7 + which] = value; break;
+    case TensorMapField::box: put(w[11], 12 * which, 0xfff); break;
+    case TensorMapField::element_stride: put(w[12], 4 * which, 0xf); break;
+    case TensorMapField::rank: put(w[13], 0, 0xff); break;
+    case TensorMapField::type: put(w[13], 8, 0xff); break;
+    case TensorMapField::swizzle: put(w[13], 24, 0xff); break;
+    case TensorMapField::fill: put(w[13], 40, 0xff); break;
+  }
+  w[15] = checksum(map);
+  return true;
 }
 
 }  // namespace warploom::loom

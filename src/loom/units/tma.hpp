@@ -13,6 +13,7 @@ namespace warploom::loom {
 /// The arguments back. `valid` is false for bytes that encode_tensor_map did not make.
 struct DecodedTensorMap {
   bool valid = false;
+  std::string broken;  ///< the rule that a map breaks which a kernel changed
   TensorMapArgs args;
 };
 DecodedTensorMap decode_tensor_map(const TensorMap& map);

@@ -1,0 +1,17 @@
+// The loom side of arch/fence.hpp: memory is sequential here, so that fences are steps and nothing more.
+#pragma once
+
+#include "warploom/loom/native.hpp"
+
+namespace warploom::inline WARPLOOM_MACHINE::arch {
+
+namespace native = ::warploom::loom::native;
+
+WARPLOOM_FN void fence_cluster() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_proxy_async() noexcept { native::fence_proxy_async(false); }
+WARPLOOM_FN void fence_shared_release() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_shared_acquire() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_proxy_async_release() noexcept { native::fence_proxy_async(true); }
+WARPLOOM_FN void fence_proxy_async_acquire() noexcept { native::fence_proxy_async(true); }
+
+}  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -1,0 +1,66 @@
+// One grid on its way: a launch in parts, so that the first clusters of a dependent grid can run up to their
+// griddepcontrol.wait while the grid before it counts as unfinished (hardware.md §6.8).
+#pragma once
+
+#include <atomic>
+
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+
+/// What is kept of a cluster once it has run.
+struct ClusterResult {
+  Report report;
+  EventLog events;
+  std::vector<SiteEntry> sites;
+  uint64_t steps = 0;
+  uint64_t time = 0;
+  uint32_t canceled = 0;
+};
+
+class Grid {
+ public:
+  Grid(const GridLaunch& launch, const Options& options);
+  ~Grid();
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  /// Runs the first clusters, as many as processors, until all they can do is wait for the grids before.
+  void start_early(std::vector<PriorGrid> unfinished);
+  /// Those grids are complete: runs everything to its end.
+  void run();
+  Outcome outcome();
+
+  bool triggered() const { return triggered_; }  ///< some thread executed griddepcontrol.launch_dependents
+  bool triggered_before_wait() const { return triggered_before_wait_; }
+
+ private:
+  struct EarlyCluster {
+    std::unique_ptr<WorkerMemory> memory;
+    ProcessorQueue queue;
+    std::unique_ptr<Cluster> cluster;
+  };
+
+  void work();
+  void run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue);
+  void run_queue(ProcessorQueue queue, WorkerMemory& memory);
+  void keep(uint32_t index, Cluster& cluster);
+
+  const GridLaunch launch_;
+  const Options& options_;
+  LaunchContext context_;
+  Watchdog watchdog_;
+  std::string refusal_;
+  uint32_t count_ = 0;  ///< clusters
+  uint32_t units_ = 0;  ///< what workers take
+  std::vector<uint32_t> order_;
+  std::vector<ClusterResult> results_;
+  std::vector<std::unique_ptr<EarlyCluster>> early_;
+  std::atomic<uint32_t> next_{0};
+  std::atomic<uint32_t> done_{0};
+  std::atomic<uint32_t> first_failed_{0};  ///< clusters after it are not run: their results would depend on timing
+  std::atomic<bool> triggered_{false};
+  std::atomic<bool> triggered_before_wait_{false};
+};
+
+}  // namespace warploom::loom
