@@ -287,7 +287,7 @@ struct Tcgen05Check {
   }
   template <TmemMove shape, int count, bool packed>
   static void move(Machine& machine, Comparison& c) {
-    using K = MoveProbe<shape, count, packed>;
+    using K = TensorMoveProbe<shape, count, packed>;
     const Words before = patterns(128 * K::columns, 4444), nothing(128 * count, 0xcccccccc);
     uint32_t *loaded = machine.memory(nothing, true), *out = machine.memory(before, true);
     machine.template launch<K>({{1}, {1}, K::threads}, {machine.memory(before), loaded, out});

@@ -357,7 +357,7 @@ struct ShiftProbe : Probe<128> {
 enum class TmemMove : uint8_t { m32x32b, m16x64b, m16x128b, m16x256b, m16x32bx2 };
 
 template <TmemMove shape, int count, bool packed>
-struct MoveProbe : Probe<128> {
+struct TensorMoveProbe : Probe<128> {
   static constexpr char name[] = "tcgen05.ld";
   static constexpr TmemMove form = shape;
   static constexpr uint32_t columns = 128;

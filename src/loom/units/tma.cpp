@@ -201,6 +201,10 @@ std::string broken_map_rule(const TensorMapArgs& map, const TmaCoordinates& at, 
   if (at.mode == TmaMode::rows4 && map.box[1] != 1)
     return "A TMA " + kind + " of four rows needs a tensor map whose box is one row, not " +
            std::to_string(map.box[1]) + ".";
+  // An H200 faulted with corners of -1 at both ends. unconfirmed: which of them it is.
+  if (store && map.im2col &&
+      (map.im2col->lower != std::array<int32_t, 3>{} || map.im2col->upper != std::array<int32_t, 3>{}))
+    return "An im2col TMA store needs a window whose corners are 0; the GPU faults at others.";
   if (map.interleave != 0) return "Interleaved tensor maps are not modelled by the loom.";
   if (map.type == TmaType::u4_align16 && store) return "4-bit values that are 16-byte padded can be loaded only.";
   if (map.type == TmaType::u6_align16 && map.swizzle == Swizzle::b128_atom64 && !store)
