@@ -2,9 +2,9 @@
 // formulas of hardware.md §3.2, 4.8-4.14.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tuple>
 
 #include "arch_check_convert.hpp"
 #include "check.hpp"
