@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tuple>
 
 #include "arch_check_convert.hpp"
 #include "check.hpp"

@@ -2,10 +2,9 @@
 # Do a GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
 # hash of every case with the loom's (examples/gpu/expected_*.txt), and runs each program but the one with a million
 # products per case once under the memcheck, racecheck and synccheck tools of compute-sanitizer. Then the instrumentation
-# (docs/instrumentation.md): a kernel with a
-# planted error must be reported by the watchdog within two seconds, its correct twin must run, and a trace must hold
-# what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0. On one of capability 10.0 the programs
-# are those named *_sm100, built for sm_100a, and there is nothing else.
+# (docs/instrumentation.md): a kernel with a planted error must be reported by the watchdog within two seconds, its correct
+# twin must run, and a trace must hold what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0. On
+# one of capability 10.0 the programs are those named *_sm100, built for sm_100a, and there is nothing else.
 #
 #   tools/gpu_check.sh [--no-sanitizer | --instrumentation]
 set -uo pipefail

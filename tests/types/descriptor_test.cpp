@@ -113,6 +113,9 @@ TEST(InstructionDescriptor, OperandCodes) {
   EXPECT_EQ(MmaOperand<e2m3>::code, type_code("f8f6f4", "e2m3"));
   EXPECT_EQ(MmaOperand<e3m2>::code, type_code("f8f6f4", "e3m2"));
   EXPECT_EQ(MmaOperand<e2m1>::code, type_code("f8f6f4", "e2m1"));
+  EXPECT_EQ(MmaOperand<tf32>::code, type_code("tf32", "tf32"));
+  EXPECT_EQ(MmaOperand<uint8_t>::code, type_code("i8", "u8"));
+  EXPECT_EQ(MmaOperand<int8_t>::code, type_code("i8", "s8"));
   EXPECT_EQ(MmaOperand<f16>::code, type_code("f16", "f16"));
   EXPECT_EQ(MmaOperand<bf16>::code, type_code("f16", "bf16"));
 }

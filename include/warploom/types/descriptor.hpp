@@ -5,6 +5,7 @@
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/narrow.hpp"
 #include "warploom/types/swizzle.hpp"
+#include "warploom/types/wgmma_types.hpp"
 
 namespace warploom {
 
@@ -152,6 +153,11 @@ template <>
 struct MmaOperand<e2m1> {
   static constexpr MmaKind kind = MmaKind::f8f6f4;
   static constexpr uint32_t code = 5;
+};
+template <>
+struct MmaOperand<tf32> {
+  static constexpr MmaKind kind = MmaKind::tf32;
+  static constexpr uint32_t code = 2;
 };
 template <>
 struct MmaOperand<uint8_t> {

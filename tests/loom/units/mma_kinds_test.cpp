@@ -324,6 +324,7 @@ void check(const Case& c) {
   for (uint32_t cta = 0; cta < 2; ++cta)
     memory[cta] = {machine[cta].window.data(), window_bytes, machine[cta].tmem.data()};
   std::vector<uint32_t> expected[2] = {machine[0].tmem, machine[1].tmem};
+  const std::vector<uint32_t> initial[2] = {machine[0].tmem, machine[1].tmem};
   ASSERT_EQ(scale_trouble(*op, memory), "");
   execute_mma(*op, memory);
 
@@ -375,6 +376,18 @@ void check(const Case& c) {
   EXPECT_EQ(wrong, 0);
   EXPECT_TRUE(expected[0] == machine[0].tmem) << "something else changed in CTA 0";
   EXPECT_TRUE(expected[1] == machine[1].tmem) << "something else changed in CTA 1";
+
+  // Sums that are exact come out the same with exact numerics, but for the sign of a zero.
+  for (uint32_t cta = 0; cta < 2; ++cta) std::copy(initial[cta].begin(), initial[cta].end(), machine[cta].tmem.begin());
+  execute_product(*op, memory, multiply_exact);
+  const uint32_t zero = c.accumulator == AccumulatorType::f16 ? 0x8000 : 0x80000000;
+  size_t different = 0;
+  for (uint32_t cta = 0; cta < 2; ++cta)
+    for (size_t i = 0; i < expected[cta].size(); ++i) {
+      const uint32_t fast = expected[cta][i], exact = machine[cta].tmem[i];
+      different += fast == exact || (!c.integer() && (fast ^ exact) == zero && (fast & (zero - 1)) == 0) ? 0 : 1;
+    }
+  EXPECT_EQ(different, 0u) << "words of exact numerics";
 }
 
 constexpr MmaType narrow_types[] = {MmaType::e4m3, MmaType::e5m2, MmaType::e2m3, MmaType::e3m2, MmaType::e2m1};
@@ -672,6 +685,144 @@ TEST(MmaKinds, ExtremeScales) {
   multiply_fast(p);
   EXPECT_EQ(d[0], bits_of_float(32));
   EXPECT_EQ(d[1], 0x7fffffffu);
+}
+
+/// What §4.6, 4.7, 4.9 and 4.11 do not have: one thing off a legal instruction at a time.
+TEST(MmaKinds, IllegalFormsAreSentences) {
+  const uint64_t rows = encode_smem_descriptor({1024, 16, 1024, 0, Swizzle::b128}).bits;
+  const uint64_t atoms = encode_smem_descriptor({1024, 16, 1024, 0, Swizzle::b128_atom32}).bits;
+  const uint32_t mask[8] = {};
+  const auto instruction = [&](const Case& c) {
+    native::MmaInstruction in;
+    in.kind = c.kind;
+    in.cta_group = c.group;
+    in.weight_stationary = c.ws;
+    in.idesc = instruction_bits(c);
+    in.a = in.b = rows;
+    in.scale_vector = c.scales;
+    in.sfa = sfa_column;
+    in.sfb = sfb_column;
+    return in;
+  };
+  const auto accepted = [](const native::MmaInstruction& in) {
+    const Result<MmaOperation> op = decode_mma(in);
+    if (!op) {
+      EXPECT_TRUE(op.error().ends_with(".")) << op.error();
+    }
+    return static_cast<bool>(op);
+  };
+  const auto expect = [&](bool legal, const Case& c, const char* what, auto&& change) {
+    native::MmaInstruction in = instruction(c);
+    change(in);
+    EXPECT_EQ(accepted(in), legal) << what << ", " << describe(c);
+  };
+  const auto as_is = [](native::MmaInstruction&) {};
+  const Case tf32{.kind = MmaKind::tf32, .a = MmaType::tf32, .b = MmaType::tf32};
+  const Case i8{.kind = MmaKind::i8, .a = MmaType::u8, .b = MmaType::s8, .accumulator = AccumulatorType::s32};
+  const Case f16{.kind = MmaKind::f16, .a = MmaType::f16, .b = MmaType::f16};
+  const Case mx8{.kind = MmaKind::mxf8f6f4};
+  const Case mx4{.kind = MmaKind::mxf4, .a = MmaType::e2m1, .b = MmaType::e2m1, .scales = ScaleVector::x2};
+  const Case nv4{.kind = MmaKind::mxf4nvf4, .a = MmaType::e2m1, .b = MmaType::e2m1, .scales = ScaleVector::x4};
+  for (const Case& c : {tf32, i8, f16, mx8, mx4, nv4}) expect(true, c, "as it is", as_is);
+
+  // Shapes.
+  const auto shaped = [&](Case c, int group, uint32_t m, uint32_t n) {
+    c.group = group;
+    c.m = m;
+    c.n = n;
+    return accepted(instruction(c));
+  };
+  for (uint32_t n = 8; n <= 256; n += 8) {
+    EXPECT_EQ(shaped(i8, 1, 128, n), n <= 32 || n % 16 == 0) << n;
+    EXPECT_EQ(shaped(i8, 2, 256, n), n % 32 == 0) << n;
+    EXPECT_TRUE(shaped(tf32, 1, 64, n)) << n;
+    EXPECT_EQ(shaped(tf32, 2, 128, n), n % 16 == 0) << n;
+    EXPECT_TRUE(shaped(mx4, 1, 128, n)) << n;
+    EXPECT_EQ(shaped(nv4, 2, 256, n), n % 16 == 0) << n;
+  }
+  for (const Case& c : {mx8, mx4, nv4}) {
+    EXPECT_FALSE(shaped(c, 1, 256, 64));
+    EXPECT_TRUE(shaped(c, 2, 128, 64));
+    EXPECT_TRUE(shaped(c, 2, 256, 64));
+  }
+  for (const uint32_t m : {32u, 64u, 128u, 256u})
+    for (const uint32_t n : {32u, 64u, 96u, 128u, 256u}) {
+      Case c = f16;
+      c.ws = true;
+      EXPECT_EQ(shaped(c, 1, m, n), m != 256 && (n == 64 || n == 128 || n == 256)) << m << "x" << n;
+    }
+
+  // Descriptor bits.
+  const auto bit = [](int i) { return [i](native::MmaInstruction& in) { in.idesc ^= 1u << i; }; };
+  for (const int i : {0, 1, 2, 3, 6, 24, 25, 26, 31}) expect(false, mx8, "reserved or sparse", bit(i));
+  for (const int i : {4, 5}) expect(true, mx8, "SFB id", bit(i));
+  expect(false, mx4, "odd SFB id", bit(4));
+  expect(true, mx4, "SFB id 2", bit(5));
+  expect(false, nv4, "SFB id 2 with four scales", bit(5));
+  expect(false, nv4, "odd SFA id", bit(29));
+  expect(true, nv4, "ue4m3", bit(23));
+  expect(false, mx8, "ue4m3", bit(23));
+  expect(false, mx4, "ue4m3", bit(23));
+  for (const int i : {15, 16}) expect(false, mx4, "MN-major", bit(i));
+  for (const int i : {7, 8, 9, 10, 11, 12}) expect(false, mx4, "another type", bit(i));
+  for (const int i : {13, 14}) expect(false, i8, "negation", bit(i));
+  expect(true, i8, "saturation", bit(3));
+  expect(false, tf32, "saturation", bit(3));
+  for (const int i : {7, 8, 10, 11}) expect(false, tf32, "another type", bit(i));
+  expect(false, tf32, "f16 accumulator", bit(4));
+  expect(true, f16, "f16 accumulator", bit(4));
+  expect(false, f16, "bf16 with f16 accumulator", [](auto& in) { in.idesc ^= 1u << 4 | 1u << 7 | 1u << 10; });
+
+  // Majors and the swizzle that only tf32 has.
+  Case narrow{.a = MmaType::e2m3, .b = MmaType::e4m3};
+  expect(true, narrow, "K-major", as_is);
+  expect(false, narrow, "M-major with 6 bits", bit(15));
+  expect(true, narrow, "N-major with 8 bits", bit(16));
+  expect(false, tf32, "M-major without atoms", bit(15));
+  expect(true, tf32, "M-major with atoms", [&](auto& in) { in.idesc ^= 1u << 15, in.a = atoms; });
+  expect(false, tf32, "K-major with atoms", [&](auto& in) { in.a = atoms; });
+  expect(false, i8, "atoms", [&](auto& in) { in.b = atoms; });
+
+  // Vectors of scales.
+  for (const ScaleVector v : {ScaleVector::x1, ScaleVector::x2, ScaleVector::x4}) {
+    const auto vector = [v](native::MmaInstruction& in) { in.scale_vector = v; };
+    expect(v == ScaleVector::x1, mx8, "vector", vector);
+    expect(v == ScaleVector::x2, mx4, "vector", vector);
+    expect(v != ScaleVector::x1, nv4, "vector", vector);
+  }
+
+  // Tensor memory: lanes and ends.
+  expect(true, mx8, "last columns", [](auto& in) { in.sfa = 508; });
+  expect(false, mx8, "past the end", [](auto& in) { in.sfa = 509; });
+  expect(false, mx8, "lane of scales", [](auto& in) { in.sfb |= 32 << 16; });
+  const auto tmem = [](uint32_t address) {
+    return [address](native::MmaInstruction& in) { in.a_in_tmem = true, in.a = address; };
+  };
+  expect(true, f16, "A in tensor memory", tmem(504));
+  expect(false, f16, "A past the end", tmem(505));
+  expect(false, f16, "A in another lane than D", tmem(16 << 16));
+  expect(false, f16, "M-major A in tensor memory",
+         [](auto& in) { in.a_in_tmem = true, in.a = 0, in.idesc |= 1u << 15; });
+  Case half_lanes = f16;
+  half_lanes.m = 64;
+  expect(true, half_lanes, "A and D in lane 16",
+         [](auto& in) { in.a_in_tmem = true, in.a = 16 << 16, in.d = 16 << 16; });
+  expect(false, half_lanes, "D alone in lane 16", [](auto& in) { in.a_in_tmem = true, in.a = 0, in.d = 16 << 16; });
+
+  // Masks, scaled input, weight-stationary.
+  expect(true, i8, "mask", [&](auto& in) { in.disabled_lanes = mask; });
+  expect(false, mx8, "mask", [&](auto& in) { in.disabled_lanes = mask; });
+  expect(true, tf32, "scale-input-d", [](auto& in) { in.scale_input_d = 15; });
+  expect(false, tf32, "scale-input-d", [](auto& in) { in.scale_input_d = 16; });
+  expect(false, i8, "scale-input-d", [](auto& in) { in.scale_input_d = 1; });
+  Case ws = f16;
+  ws.ws = true;
+  expect(true, ws, "as it is", as_is);
+  expect(false, ws, "A in tensor memory", tmem(0));
+  expect(false, ws, "mask", [&](auto& in) { in.disabled_lanes = mask; });
+  expect(false, ws, "maximum shift", bit(30));
+  expect(false, ws, "a pair", [](auto& in) { in.cta_group = 2; });
+  expect(false, mx8, "weight-stationary", [](auto& in) { in.weight_stationary = true; });
 }
 
 TEST(MmaKinds, CopiesOfScalesMustAgree) {
