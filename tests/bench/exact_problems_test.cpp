@@ -72,7 +72,7 @@ TEST(ExactProblemsFull, AllOfEveryKernelHaveTheGpusBits) {
 TEST(ExactProblems, AreOfEveryKind) {
   std::map<std::string, int> seen;
   for (const GemmConfig& config : gemm_configs())
-    for (int number = 0; number < exact_problems_per_kernel; ++number) {
+    for (int number = 0; number < exact_problems_per_kernel; number += 5) {
       const ExactProblem one(config, number);
       const GemmProblem& p = one.problem();
       ++seen[std::string("d ") + name_of(p.d.type)];
@@ -85,7 +85,7 @@ TEST(ExactProblems, AreOfEveryKind) {
       seen["tail of k"] += p.k % config.shape.tile_k != 0;
     }
   EXPECT_EQ(seen.size(), 4u + 5 + 3 + 5);
-  for (const auto& [what, times] : seen) EXPECT_GE(times, 50) << what;
+  for (const auto& [what, times] : seen) EXPECT_GE(times, 10) << what;
 }
 
 }  // namespace

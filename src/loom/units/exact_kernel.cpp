@@ -21,9 +21,9 @@ using Planes = ExactMultiplier::Planes;
 
 template <int lanes>
 struct Vector {
-  typedef int32_t Int __attribute__((vector_size(lanes * 4)));
-  typedef uint32_t Word __attribute__((vector_size(lanes * 4)));
-  typedef float Real __attribute__((vector_size(lanes * 4)));
+  using Int [[gnu::vector_size(lanes * 4)]] = int32_t;
+  using Word [[gnu::vector_size(lanes * 4)]] = uint32_t;
+  using Real [[gnu::vector_size(lanes * 4)]] = float;
 };
 template <int lanes>
 using Int = typename Vector<lanes>::Int;

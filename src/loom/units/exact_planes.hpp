@@ -33,9 +33,6 @@ struct ExactPlane {
 };
 
 struct ExactMultiplier::Planes {
-  ExactForm form;
-  uint32_t rows = 0, columns = 0;
-  bool special = false;  ///< some operand or scale is not finite
   // A: [row * k + index]; its magnitudes are shifted so that a product has `unit.fraction` fraction bits. Where
   // products are summed as integers, the magnitudes are signed values and nothing else is used.
   alignas(64) uint32_t a_codes[exact_max_rows * exact_max_k];
@@ -47,10 +44,13 @@ struct ExactMultiplier::Planes {
   alignas(64) int32_t b_exponent[exact_max_k * exact_b_pitch];
   alignas(64) int32_t b_magnitude[exact_max_k * exact_b_pitch];
   alignas(64) int32_t b_sign[exact_max_k * exact_b_pitch];
-  uint8_t a_scales[exact_max_rows * 4];
-  uint8_t b_scales[4 * exact_b_pitch];
+  uint32_t rows = 0, columns = 0;
+  ExactForm form;
+  bool special = false;  ///< some operand or scale is not finite
   bool a_special[exact_max_rows];
   bool b_special[exact_b_pitch];
+  uint8_t a_scales[exact_max_rows * 4];
+  uint8_t b_scales[4 * exact_b_pitch];
 };
 
 inline constexpr uint32_t canonical_nan_f32 = 0x7fffffff, canonical_nan_f16 = 0x7fff;
