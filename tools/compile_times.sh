@@ -4,8 +4,7 @@
 #
 #   tools/compile_times.sh [--limit SECONDS]     exit status 1 if an example of a concept takes longer than the limit
 #
-# The limit is for the examples that teach one concept each. The conformance programs hold about twenty kernels each and are
-# timed without one.
+# The limit is for the examples that show one kernel each. Programs of several kernels, for conformance, are timed without.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 limit=6
@@ -34,6 +33,7 @@ for source in examples/gpu/*.cu; do
   mark=
   case $name in
     *_check* | *_exact) mark='(conformance program)' ;;
+    watchdog) mark='(four kernels with the watchdog, for gpu_check.sh)' ;;
     *)
       if ((took > limit * 1000)); then
         mark="over $limit s"
