@@ -196,7 +196,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
         }
         memory[i] = {cta.window, cta.window_bytes, cta.tmem};
       }
-      execute_mma(op.mma, memory);
+      multiply_mma(op.mma, memory);
       return;
     }
     case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
@@ -212,6 +212,25 @@ void Cluster::progress(AsyncOp& op, bool& done) {
       return;
     }
   }
+}
+
+/// Reads the operands and sees to it that tensor memory has the result when somebody looks there.
+void Cluster::multiply_mma(const MmaOperation& op, const MmaMemory* memory) {
+  const bool chained = MmaSum::takes(op);
+  MmaSum* free = nullptr;
+  for (MmaSum& sum : sums_) {
+    if (chained && sum.continues(op, memory)) return sum.add(op, memory);
+    if (sum.overlaps(op, memory)) sum.settle();
+    if (sum.empty()) free = &sum;
+  }
+  if (!chained) return execute_mma(op, memory);
+  if (free == nullptr) free = &sums_.emplace_back();
+  free->add(op, memory);
+}
+
+void Cluster::settle_tensor_memory(const Cta& cta) {
+  for (MmaSum& sum : sums_)
+    if (sum.touches(cta.tmem)) sum.settle();
 }
 
 void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map,

@@ -129,8 +129,8 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
       }
     }
     const uint32_t finished = 1 + cluster.canceled;
-    results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
-                      cluster.last_time,         cluster.canceled};
+    results[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites),
+                      cluster.steps(),           cluster.last_time,         cluster.canceled};
     if (options.progress) options.progress(done.fetch_add(finished) + finished, count);
   };
   // What a worker takes: a cluster, or, where clusters cancel others, a processor with all clusters of its queue. One

@@ -172,10 +172,22 @@ SharedRange operand_range(const MmaOperation& op, bool operand_b) { return range
 
 SharedRange range_of(const Operand& operand) {
   SharedRange range{~0u, 0};
-  for_each_unit(operand, [&](uint32_t address, uint32_t, uint32_t) {
+  const auto cover = [&](uint32_t address, uint32_t, uint32_t) {
     if (address < range.begin) range.begin = address;
     if (address + 16 > range.end) range.end = address + 16;
-  });
+  };
+  // Groups of eight rows lie one after the other, and a swizzle moves nothing to another line of 128 bytes: the first
+  // and the last group have the ends.
+  const SmemDescriptorFields& d = operand.descriptor;
+  const uint64_t last = d.start + uint64_t{operand.rows} / 8 * d.stride_byte_offset + 8 * 128 + d.leading_byte_offset;
+  if (operand.major == Major::k && d.stride_byte_offset >= 128 && last < 1u << 18 && operand.rows % 8 == 0) {
+    for_each_unit({d, operand.type, operand.major, 8, operand.k}, cover);
+    SmemDescriptorFields end = d;
+    end.start += (operand.rows / 8 - 1) * d.stride_byte_offset;
+    for_each_unit({end, operand.type, operand.major, 8, operand.k}, cover);
+    return range;
+  }
+  for_each_unit(operand, cover);
   return range;
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "loom/units/tma_quick.hpp"
+
 namespace warploom::loom {
 
 namespace {
@@ -144,6 +146,7 @@ std::string check_tma_copy(const TensorMapArgs& map, uint32_t shared_address, co
 }
 
 void tma_load_box(const TensorMapArgs& map, const int32_t* coordinates, std::byte* window, uint32_t offset) {
+  if (tma_load_quickly(map, coordinates, window, offset)) return;
   const Box box = box_of(map);
   const RowPart part = inside_part(map, box, coordinates, false);
   std::byte buffer[256 * 8];  // a row: 256 elements of 8 bytes at most
