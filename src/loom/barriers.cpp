@@ -208,6 +208,12 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   step(thread, pc);
+  auto& last = thread.warp->last_wait;
+  if (plain_ && last.address == address && last.phases == phases && last.barrier->live &&
+      last.barrier->state.phase == phases) {
+    thread.time = std::max(thread.time, last.barrier->completed_at);
+    return;
+  }
   Barrier* barrier = &barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.wait", pc, barrier);
   if (altered.times == 0) return;
@@ -243,6 +249,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
                                                    : "that phase has not begun"),
          signalled_by(*barrier));
   }
+  if (phases != 0) last = {address, phases, barrier};
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
            barrier->name());

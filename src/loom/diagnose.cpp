@@ -452,6 +452,7 @@ void Cluster::locate_findings() {
 }
 
 void Cluster::deadlock() {
+  note_meetings();
   Diagnosis diagnosis(*this);
   report.waiting = diagnosis.waiters();
   if (partial_warpgroup() || any_stranded()) return;

@@ -31,8 +31,25 @@ const char* verb(uint32_t lanes, const char* one, const char* several) {
 }  // namespace
 
 bool Cluster::stranded(Warp& warp, bool standstill) {
-  for (const auto& open : warp.open) {
-    const uint32_t missing = open->mask & ~open->arrived;
+  struct Open {
+    const char* operation;
+    uint32_t mask, arrived, first_lane;
+    Pc pc;
+  };
+  note_meetings();
+  std::vector<Open> all;
+  for (uint32_t i = 0; i < warp.whole.posted(); ++i) {
+    const Posted& posted = warp.whole[i];
+    all.push_back({name_of(posted.kind), whole_warp, posted.arrived, posted.first_lane, posted.pc});
+  }
+  const auto add = [&](const Collective& open) {
+    all.push_back({open.operation, open.mask, open.arrived, open.first_lane, open.pc});
+  };
+  if (warp.whole.meets) add(warp.whole.meeting);
+  for (const auto& open : warp.open) add(*open);
+
+  for (const Open& open : all) {
+    const uint32_t missing = open.mask & ~open.arrived;
     uint32_t exited = 0;
     bool circular = false, undecided = false;
     std::map<std::string, uint32_t> elsewhere;  // where the others of them are
@@ -57,12 +74,12 @@ bool Cluster::stranded(Warp& warp, bool standstill) {
     if (exited != 0) causes.push_back(fmt::format("{} {} exited", lanes_in_words(exited), verb(exited, "has", "have")));
     for (const auto& [where, lanes] : elsewhere)  // "waits at ...", but several lanes wait
       causes.push_back(fmt::format("{} {}{}", lanes_in_words(lanes), verb(lanes, "waits", "wait"), where.substr(5)));
-    Thread* first = warp.lanes[open->first_lane];
-    add_finding(first, open->pc, "DIVERGENCE",
-                fmt::format("{} of warp {} {} in {} for the rest of the warp, but {}", lanes_in_words(open->arrived),
-                            warp.index, verb(open->arrived, "waits", "wait"), open->operation, causes.front()),
+    Thread* first = warp.lanes[open.first_lane];
+    add_finding(first, open.pc, "DIVERGENCE",
+                fmt::format("{} of warp {} {} in {} for the rest of the warp, but {}", lanes_in_words(open.arrived),
+                            warp.index, verb(open.arrived, "waits", "wait"), open.operation, causes.front()),
                 {causes.begin() + 1, causes.end()});
-    report.findings.back().agent.lanes = open->arrived;
+    report.findings.back().agent.lanes = open.arrived;
     return true;
   }
   return false;

@@ -8,15 +8,8 @@
 #include <cstring>
 #include <mutex>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WARPLOOM_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WARPLOOM_ASAN 1
-#endif
-#endif
-#ifndef WARPLOOM_ASAN
-#define WARPLOOM_ASAN 0
+#if !WARPLOOM_OWN_SWITCH
+#include <boost/context/detail/fcontext.hpp>
 #endif
 
 #if WARPLOOM_ASAN
@@ -25,8 +18,6 @@
 
 namespace warploom::loom {
 namespace {
-
-namespace context = boost::context::detail;
 
 // Epilogue threads keep a tile row in "registers", which live on this stack; sanitizer builds spread locals wider.
 constexpr size_t stack_bytes = WARPLOOM_ASAN ? 512 * 1024 : 128 * 1024;
@@ -63,11 +54,15 @@ class SpareStacks {
   std::vector<Stack> stacks_;
 };
 
-void swap_exceptions(void** save, void** load) {
-  void* globals = abi::__cxa_get_globals();
-  std::memcpy(save, globals, 2 * sizeof(void*));
-  std::memcpy(globals, load, 2 * sizeof(void*));
+/// Stacks begin at the same place of a page. Were they all used from there, the few lines that every thread of a
+/// cluster touches at each switch would crowd the same sets of the caches.
+size_t colour_of(const Stack& stack) {
+  constexpr size_t line = 64, page = 4096;
+  return reinterpret_cast<uintptr_t>(stack.bottom) / (stack.bytes + stack_guard_bytes) * (5 * line) % page;
 }
+
+// The fiber that a switch goes to for the first time finds itself here.
+thread_local FiberHost* this_host = nullptr;
 
 }  // namespace
 
@@ -98,51 +93,101 @@ StackPool::~StackPool() {
     if (!SpareStacks::instance().keep(stack)) munmap(stack.bottom - stack_guard_bytes, stack_guard_bytes + stack.bytes);
 }
 
-void Fiber::create(Stack stack, Body body, void* argument) {
-  stack_ = stack;
-  body_ = body;
-  argument_ = argument;
-  finished_ = false;
-  exceptions_[0] = exceptions_[1] = nullptr;
-  context_ = context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &Fiber::trampoline);
+FiberHost::FiberHost() : current_(reinterpret_cast<Handling*>(abi::__cxa_get_globals())) { this_host = this; }
+
+void FiberHost::swap(Handling& left, Handling& taken) {
+  if (taken.any()) --handling_;
+  left = *current_;
+  if (left.any()) ++handling_;
+  *current_ = taken;
+  taken = {};
 }
 
-void Fiber::trampoline(context::transfer_t transfer) {
-  auto* fiber = static_cast<Fiber*>(transfer.data);
-#if WARPLOOM_ASAN
-  __sanitizer_finish_switch_fiber(nullptr, &fiber->host_bottom_, &fiber->host_bytes_);
+#if WARPLOOM_OWN_SWITCH
+
+namespace {
+
+/// As if `main` had been called: its address for the first switch to pop, and a return address that it never uses.
+void* begin_at(void (*main)(), const Stack& stack) {
+  auto* top = reinterpret_cast<void**>(stack.bottom + stack.bytes - colour_of(stack));
+  *--top = nullptr;
+  *--top = reinterpret_cast<void*>(main);
+  return top;
+}
+
+}  // namespace
+
+#else
+
+namespace context = boost::context::detail;
+
+void detail::switch_place(void** save, void* to) {
+  const context::transfer_t back = context::jump_fcontext(to, save);
+  *static_cast<void**>(back.data) = back.fctx;
+}
+
+namespace {
+
+thread_local void (*fiber_main)() = nullptr;
+
+void* begin_at(void (*main)(), const Stack& stack) {
+  fiber_main = main;
+  const size_t used = stack.bytes - colour_of(stack);
+  return context::make_fcontext(stack.bottom + used, used, [](context::transfer_t transfer) {
+    *static_cast<void**>(transfer.data) = transfer.fctx;
+    fiber_main();
+  });
+}
+
+}  // namespace
+
 #endif
-  fiber->scheduler_ = transfer.fctx;
-  fiber->body_(fiber->argument_);
-  fiber->finished_ = true;
+
+void Fiber::create(Stack stack, Body body, void* argument, FiberHost& host) {
+  rest_ = std::make_unique<Rest>();
+  rest_->host = &host;
+  rest_->stack = stack;
+  rest_->body = body;
+  rest_->argument = argument;
+  place_ = begin_at(&Fiber::main, stack);
+}
+
+void Fiber::main() {
+  Fiber& fiber = *this_host->entering_;
+  Rest& rest = *fiber.rest_;
+  FiberHost& host = *rest.host;
 #if WARPLOOM_ASAN
-  __sanitizer_start_switch_fiber(nullptr, fiber->host_bottom_, fiber->host_bytes_);
+  __sanitizer_finish_switch_fiber(nullptr, &host.bottom_, &host.bytes_);
 #endif
-  context::jump_fcontext(fiber->scheduler_, nullptr);
+  rest.body(rest.argument);
+  rest.finished = true;
+#if WARPLOOM_ASAN
+  __sanitizer_start_switch_fiber(nullptr, host.bottom_, host.bytes_);
+#endif
+  for (;;) host.switch_place(&fiber.place_, rest.left, host.place_, host.left_);
 }
 
 void Fiber::resume() {
-  swap_exceptions(host_exceptions_, exceptions_);
+  FiberHost& host = *rest_->host;
 #if WARPLOOM_ASAN
-  __sanitizer_start_switch_fiber(&host_fake_stack_, stack_.bottom, stack_.bytes);
+  __sanitizer_start_switch_fiber(&host.fake_stack_, rest_->stack.bottom, rest_->stack.bytes);
 #endif
-  const context::transfer_t back = context::jump_fcontext(context_, this);
+  host.entering_ = this;
+  host.switch_place(&host.place_, host.left_, place_, rest_->left);
 #if WARPLOOM_ASAN
-  __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(host.fake_stack_, nullptr, nullptr);
 #endif
-  context_ = back.fctx;
-  swap_exceptions(exceptions_, host_exceptions_);
 }
 
 void Fiber::suspend() {
+  FiberHost& host = *rest_->host;
 #if WARPLOOM_ASAN
-  __sanitizer_start_switch_fiber(&fake_stack_, host_bottom_, host_bytes_);
+  __sanitizer_start_switch_fiber(&rest_->fake_stack, host.bottom_, host.bytes_);
 #endif
-  const context::transfer_t back = context::jump_fcontext(scheduler_, nullptr);
+  host.switch_place(&place_, rest_->left, host.place_, host.left_);
 #if WARPLOOM_ASAN
-  __sanitizer_finish_switch_fiber(fake_stack_, &host_bottom_, &host_bytes_);
+  __sanitizer_finish_switch_fiber(rest_->fake_stack, &host.bottom_, &host.bytes_);
 #endif
-  scheduler_ = back.fctx;
 }
 
 }  // namespace warploom::loom

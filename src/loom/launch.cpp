@@ -114,8 +114,8 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
   if (cluster.triggered) triggered_ = true;
   if (cluster.triggered_before_wait) triggered_before_wait_ = true;
   const uint32_t finished = 1 + cluster.canceled;
-  results_[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites), cluster.steps,
-                     cluster.last_time,         cluster.canceled};
+  results_[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites),
+                     cluster.steps(),           cluster.last_time,         cluster.canceled};
   if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
 }
 

@@ -5,6 +5,7 @@
 // diagnose.cpp (from state to Report).
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -15,11 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "loom/collectives.hpp"
+#include "loom/costs.hpp"
 #include "loom/fiber.hpp"
 #include "loom/guard.hpp"
 #include "loom/random.hpp"
 #include "loom/trace_points.hpp"
 #include "loom/units/mbarrier.hpp"
+#include "loom/units/mma_sum.hpp"
 #include "loom/units/tensor_copy.hpp"
 #include "loom/units/tensor_core.hpp"
 #include "loom/units/tma.hpp"
@@ -106,19 +110,20 @@ struct CopyGroup {
   uint64_t time = 0;
 };
 
-struct Thread {
-  enum class State : uint8_t { ready, running, parked, exited };
+struct alignas(64) Thread : native::ThreadHead {
+  /// `meeting`: parked in a collective of the whole warp, which knows what there is to know about it.
+  enum class State : uint8_t { ready, running, parked, meeting, exited };
 
-  native::Identity id;
-  Cta* cta = nullptr;
+  // What every operation and every switch touches comes first, up to the lane's number.
   Warp* warp = nullptr;
-  Cluster* cluster = nullptr;
   Fiber fiber;
   State state = State::ready;
-  uint64_t time = 0;
+  native::Identity id;
+  Cluster* cluster = nullptr;
+  Cta* cta = nullptr;
   uint64_t parked_at = 0;
   Wait wait;
-  std::vector<std::pair<uint32_t, uint64_t>> collectives;  ///< per mask, how many this lane has joined
+  std::vector<std::pair<uint32_t, uint64_t>> collectives;  ///< per other mask, how many this lane has joined
   std::deque<std::shared_ptr<BulkGroup>> groups;
   std::shared_ptr<BulkGroup> open_group;
   std::deque<std::shared_ptr<CopyGroup>> copy_groups;
@@ -134,24 +139,6 @@ inline uint64_t token_of(const MbarrierState& state) { return state.phase << 20 
 inline uint64_t token_phase(uint64_t token) { return token >> 20; }
 inline uint32_t token_pending(uint64_t token) { return static_cast<uint32_t>(token & 0xfffff); }
 
-/// What one lane brings to a warp collective.
-struct LaneArguments {
-  uint64_t a = 0;
-  uint64_t b = 0;
-  void* p = nullptr;
-  void* q = nullptr;
-};
-
-struct Collective {
-  const char* operation = "";
-  uint32_t mask = 0;
-  uint64_t sequence = 0;
-  uint32_t arrived = 0;
-  uint32_t first_lane = 0;
-  Pc pc = nullptr;
-  LaneArguments lanes[32];
-};
-
 /// A tcgen05.ld or st between issue and wait.
 struct TmemAccess {
   native::TmemForm form;
@@ -165,25 +152,52 @@ struct TmemAccess {
   uint64_t finish = 0;
 };
 
+/// Lanes of a warp that may run, in the order in which they were woken.
+class LaneQueue {
+ public:
+  bool empty() const { return count_ == 0; }
+  Thread* front() const { return count_ == 0 ? nullptr : lanes_[first_]; }
+  void push_back(Thread* lane) { lanes_[(first_ + count_++) % 32] = lane; }
+  Thread* pop_front() {
+    Thread* lane = lanes_[first_];
+    first_ = (first_ + 1) % 32;
+    --count_;
+    return lane;
+  }
+
+ private:
+  Thread* lanes_[32] = {};
+  uint32_t first_ = 0, count_ = 0;
+};
+
 struct Warp {
+  Cluster* cluster = nullptr;
   Cta* cta = nullptr;
   uint32_t index = 0;
   const char* role = "";
   std::vector<Thread*> lanes;
-  std::vector<std::unique_ptr<Collective>> open;
+  WholeWarp whole;
+  std::vector<std::unique_ptr<Collective>> open;  ///< of some lanes only
   std::vector<TmemAccess> accesses;
-  std::deque<Thread*> ready;
+  LaneQueue ready;
   std::vector<std::pair<uint32_t, uint8_t>> sides;  ///< ring, by its first barrier -> the side it waits on
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
   bool role_closed = false;   ///< its event has been recorded
   uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
+  struct {
+    uint32_t address = 0;
+    uint32_t phases = 0;
+    const Barrier* barrier = nullptr;
+  } last_wait;  ///< for an mbarrier, by any lane; the others need not find it again
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
   uint32_t exited = 0;  ///< lanes that have
   TracePoints trace;
+
+  bool in_collective() const { return whole.meets || whole.posted() != 0 || !open.empty(); }
 };
 
 /// An accumulator of a ring in tensor memory, and which lanes of which warps hold it at the moment.
@@ -343,6 +357,7 @@ class WorkerMemory {
   WorkerGuard guard;
   Heartbeat& heartbeat;
   StackPool stacks;
+  FiberHost host;
   std::vector<std::byte*> windows;
   std::vector<std::vector<uint32_t>> tmem;
   uint32_t window_bytes = 0;
@@ -384,7 +399,7 @@ class Cluster {
   Report report;
   EventLog events;
   std::vector<SiteEntry> sites;
-  uint64_t steps = 0;
+  uint64_t steps() const { return beats_.load(std::memory_order_relaxed) - first_beat_; }
   uint64_t last_time = 0;
   uint32_t canceled = 0;   ///< clusters that were canceled for this one
   bool triggered = false;  ///< griddepcontrol.launch_dependents was executed
@@ -394,10 +409,65 @@ class Cluster {
   Interruption interruption;
 
   // ---- threads (scheduler.cpp)
-  static Thread*& current();
-  /// A scheduling point of the running thread: counts the step; may let others run first.
-  void step(Thread& thread, Pc pc);
-  void park(Thread& thread);  ///< returns when woken; never after a finding
+  static Thread*& current() { return current_thread; }
+  /// A scheduling point of the running thread: waits for what it has posted, counts the step, may let others run first.
+  void step(Thread& thread, Pc pc) {
+    if (thread.joined != thread.warp->whole.over) catch_up(thread);
+    count_step(thread, pc);
+  }
+  /// The same for a collective of the whole warp, which comes after what was posted anyway.
+  void count_step(Thread& thread, Pc pc) {
+    thread.time += native::step_cost;
+    const uint64_t beat = beats_.load(std::memory_order_relaxed) + 1;  // nobody else writes it
+    beats_.store(beat, std::memory_order_relaxed);
+    if (beat > last_beat_) [[unlikely]]
+      too_many_steps(thread, pc);
+    if (shuffle_) [[unlikely]]
+      maybe_yield(thread);
+  }
+  /// Returns when woken; never after a finding.
+  [[gnu::always_inline]] void park(Thread& thread) {
+    thread.state = Thread::State::parked;
+    thread.parked_at = thread.time;
+    leave(thread);
+  }
+  /// Lets others run. Whoever is next goes on without a detour where the scheduler would only pick it.
+  [[gnu::always_inline]] void leave(Thread& thread) {
+    Thread* next = nullptr;
+    if (passes_ && thread.warp->exited == 0) {
+      Warp& warp = *thread.warp;
+      if (warp.queued && ready_.front() == &warp) {
+        next = warp.ready.pop_front();
+        if (warp.ready.empty()) {
+          warp.queued = false;
+          ready_.pop_front();
+        }
+      } else {
+        next = pick();
+      }
+    }
+    if (next == nullptr) return thread.fiber.suspend();
+    // The stack of the one after it is most likely in no first-level cache.
+    if (const Thread* after = next->warp->ready.front()) after->fiber.prefetch();
+    enter(*next);
+    if (next != &thread) thread.fiber.pass_to(next->fiber, memory_.host);
+  }
+  /// From now on this thread runs.
+  [[gnu::always_inline]] void enter(Thread& thread) {
+    running_ = &thread;
+    current_thread = &thread;
+    thread.state = Thread::State::running;
+    native::Script& script = native::script;
+    script.thread = &thread;
+    script.lane = thread.id.lane;
+    if (plain_) look_up(thread);
+  }
+  /// What the thread finds posted.
+  [[gnu::always_inline]] void look_up(Thread& thread) {
+    WholeWarp& whole = thread.warp->whole;
+    native::script.next = whole.begin() + (thread.joined - whole.over);
+    native::script.end = whole.end();
+  }
   void wake(Thread& thread, uint64_t time);
   /// Records the finding and parks the thread for good.
   [[noreturn]] void fail(Thread& thread, Pc pc, const char* code, std::string message,
@@ -505,14 +575,37 @@ class Cluster {
 
   // ---- warpgroups (wgmma.cpp, registers.cpp); warp operations
   Warpgroup& warpgroup(const Warp& warp) { return warp.cta->warpgroups[warp.index / warpgroup_warps]; }
-  void wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Collective& lanes);
-  bool wgmma_fence(Warp& warp, Pc pc);
-  void wgmma_commit(Warp& warp, Pc pc);
+  void wgmma(Warp& warp, const Posted& posted);
   void wgmma_wait(Warp& warp, Pc pc, uint32_t pending);
   void wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers);
   void set_max_registers(Warp& warp, Pc pc, uint32_t count, bool increase);
 
+  // ---- posted operations of the whole warp (posted.cpp)
+  /// Joins the thread's next collective of the whole warp, which must be this one. `arrive` comes after it.
+  Posted& post(Thread& thread, Pc pc, PostedKind kind);
+  void arrive(Thread& thread, Posted& posted);
+  void execute_posted(Thread& thread);
+  /// Waits until all that the thread has posted has executed.
+  void catch_up(Thread& thread);
+  [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
+  void post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane);
+  bool post_wgmma_fence(Thread& thread, Pc pc);
+  void post_wgmma_commit(Thread& thread, Pc pc);
+
   // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
+  /// Threads that meet are parked like all others, to whoever looks for the reason of a standstill.
+  void note_meetings();
+  /// What waking each of these lanes but one would do. They come from a collective, at one time.
+  void wake_others(Thread& thread, uint32_t mask, uint64_t time) {
+    Warp& warp = *thread.warp;
+    for (Thread* lane : warp.lanes) {
+      if (lane == &thread || (mask >> lane->id.lane & 1) == 0) continue;
+      lane->time = time;
+      lane->state = Thread::State::ready;
+      warp.ready.push_back(lane);
+    }
+    if (!warp.queued && !warp.ready.empty()) queue_first(warp);
+  }
   void park_warp(Warp& warp, const Wait& wait);
   void wake_warp(Warp& warp, uint64_t time);
 
@@ -535,8 +628,16 @@ class Cluster {
   friend class Diagnosis;
 
   // scheduler.cpp
+  static inline thread_local constinit Thread* current_thread = nullptr;
   static void thread_main(void* thread);
+  [[noreturn]] void too_many_steps(Thread& thread, Pc pc);
+  void maybe_yield(Thread& thread);
   void enqueue(Thread& thread);
+  /// A warp that has met goes on, and so does a warpgroup: their stacks are in the cache. Not for ever, others may have
+  /// what they poll for.
+  void queue_first(Warp& warp);
+  /// Wakes a warp of the warpgroup that is running.
+  void wake_partner(Warp& warp, uint64_t time);
   Thread* pick();
   bool complete_one(bool forced);
   void thread_exited(Thread& thread);
@@ -580,6 +681,9 @@ class Cluster {
   /// Reports columns that are not allocated in every CTA of the group, or held by nobody. `what`: "tcgen05.mma writes"
   void check_tmem_use(Thread& thread, Pc pc, int cta_group, const char* instruction, const TmemUse& use);
   void complete_tcgen05(AsyncOp& op);
+  void chain_mma(const MmaOperation& op, const MmaMemory* memory);
+  /// Before anything but a tcgen05.mma of such a chain reads or writes the CTA's tensor memory.
+  void settle_tensor_memory(const Cta& cta);
 
   void issue_store(Thread& thread, Pc pc, uint32_t offset, std::unique_ptr<AsyncOp> op);
 
@@ -605,9 +709,10 @@ class Cluster {
   bool lost_work();
 
   // wgmma.cpp, registers.cpp
-  void check_wgmma_registers(Thread& thread, Pc pc, const WgmmaInstruction& op, uint32_t first, uint32_t lane);
+  void check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLane& lane, uint32_t k);
   void start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op);
   void complete_wgmma(WgmmaInstruction& op);
+  void multiply_wgmma(const WgmmaInstruction& op);
   bool wgmma_covered(const Warp& warp) const;
   void release_wgmma(Warp& warp);
   bool wgmma_left_at_exit(Thread& thread);
@@ -618,15 +723,22 @@ class Cluster {
   const LaunchContext& launch_;
   uint32_t index_;
   WorkerMemory& memory_;
+  std::atomic<uint64_t>& beats_;  ///< the worker's sign of life is its count of steps, from cluster to cluster
+  uint64_t first_beat_, last_beat_;
   ProcessorQueue* queue_;
   std::vector<std::shared_ptr<CancelRequest>> granted_;  ///< requests that canceled a cluster
   Random random_;
   bool shuffle_;     ///< threads are picked at random
   bool priorities_;  ///< ... by random priority
+  bool passes_;      ///< threads hand over to each other
+  bool plain_;       ///< nothing is recorded or altered, and no thread gives way
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::deque<Warp*> ready_;
+  const Warpgroup* last_ = nullptr;  ///< whose warp ran last, and how often one of them has gone before others
+  uint32_t turns_ = 0;
   std::vector<std::unique_ptr<AsyncOp>> pending_;
+  std::vector<MmaSum> sums_;  ///< of executed tcgen05.mma
   Thread* running_ = nullptr;
   bool early_ = false;  ///< grids before this one count as unfinished
   std::vector<Thread*> grid_waiters_;

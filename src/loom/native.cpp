@@ -16,10 +16,93 @@ namespace {
 
 Thread& thread() { return *Cluster::current(); }
 
+/// What every collective ends with: the last lane has executed it for all, and they go on.
+[[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint32_t mask, uint64_t time) {
+  if (self.state == Thread::State::parked) return cluster.leave(self);  // the operation blocks the warp as a whole
+  cluster.wake_others(self, mask, time);
+}
+
+/// The lane comes to a collective of the whole warp. True where it is the last.
+[[gnu::always_inline]] inline bool meet(Cluster& cluster, Thread& self, Pc pc, const char* operation) {
+  cluster.count_step(self, pc);
+  WholeWarp& whole = self.warp->whole;
+  Collective& meeting = whole.meeting;
+  if (self.joined++ - whole.over < whole.posted()) [[unlikely]]
+    cluster.fail_beside(self, pc, operation);
+  if (!whole.meets) {
+    whole.meets = true;
+    meeting.operation = operation;
+    meeting.mask = whole_warp;
+    meeting.arrived = 0;
+    meeting.first_lane = self.id.lane;
+    meeting.pc = pc;
+    meeting.time = 0;
+  } else if (meeting.operation != operation && std::string_view(meeting.operation) != operation) [[unlikely]] {
+    cluster.fail_beside(self, pc, operation);
+  }
+  meeting.arrived |= 1u << self.id.lane;
+  meeting.time = std::max(meeting.time, self.time);
+  return meeting.arrived == whole_warp;
+}
+
+/// ... and waits for the others, or executes it.
+template <class Execute>
+[[gnu::always_inline]] inline void wait_or_execute(Cluster& cluster, Thread& self, bool last, Execute&& execute) {
+  if (!last) {
+    self.state = Thread::State::meeting;
+    return cluster.leave(self);
+  }
+  WholeWarp& whole = self.warp->whole;
+  whole.meets = false;
+  ++whole.over;
+  const uint64_t time = whole.meeting.time;
+  self.time = time;
+  execute(whole.meeting);
+  end_collective(cluster, self, whole_warp, time);
+}
+
+template <class Execute>
+void warp_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  const bool last = meet(cluster, self, pc, operation);
+  self.warp->whole.meeting.lanes[self.id.lane] = arguments;
+  wait_or_execute(cluster, self, last, [&](const Collective& all) {
+    for (Thread* lane : self.warp->lanes) lane->time = all.time;
+    execute(all);
+  });
+}
+
+[[noreturn]] void fail_unlike(Thread& self, Pc pc) {
+  const Collective& meeting = self.warp->whole.meeting;
+  self.cluster->fail(self, pc, "DIVERGENCE",
+                     fmt::format("lanes {} and {} execute {} with different arguments", meeting.first_lane,
+                                 self.id.lane, meeting.operation));
+}
+
+/// An operation of the whole warp whose arguments must agree in all lanes.
+template <class Execute>
+[[gnu::always_inline]] inline void uniform_operation(Pc pc, const char* operation, const LaneArguments& arguments,
+                                                     Execute&& execute) {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  const bool last = meet(cluster, self, pc, operation);
+  Collective& meeting = self.warp->whole.meeting;
+  if (meeting.first_lane == self.id.lane)
+    meeting.common = arguments;
+  else if (meeting.common.a != arguments.a || meeting.common.b != arguments.b) [[unlikely]]
+    fail_unlike(self, pc);
+  wait_or_execute(cluster, self, last, [&](const Collective& all) {
+    for (Thread* lane : self.warp->lanes) lane->time = all.time;
+    execute(all);
+  });
+}
+
 /// A collective is the n-th one this lane joins with this mask; return addresses would not do, compilers duplicate call
 /// sites. The last lane to come executes it for the warp.
 template <class Execute>
 void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments& arguments, Execute&& execute) {
+  if (mask == whole_warp) return warp_operation(pc, operation, arguments, execute);
   Thread& self = thread();
   Cluster& cluster = *self.cluster;
   Warp& warp = *self.warp;
@@ -51,43 +134,17 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
                              joined.first_lane, joined.operation));
   joined.lanes[lane] = arguments;
   joined.arrived |= 1u << lane;
+  joined.time = std::max(joined.time, self.time);
   if (joined.arrived != mask) {
     self.wait = {.kind = WaitKind::warp_collective, .pc = pc, .operation = operation, .mask = mask};
-    cluster.park(self);
-    return;
+    return cluster.park(self);
   }
   const std::unique_ptr<Collective> complete = std::move(*open);
   warp.open.erase(open);
-  uint64_t time = 0;
   for (Thread* other : warp.lanes)
-    if ((mask >> other->id.lane & 1) != 0) time = std::max(time, other->time);
-  for (Thread* other : warp.lanes)
-    if ((mask >> other->id.lane & 1) != 0) other->time = time;
+    if ((mask >> other->id.lane & 1) != 0) other->time = complete->time;
   execute(*complete);
-  if (self.state == Thread::State::parked) {  // the operation blocks the warp as a whole
-    self.fiber.suspend();
-    return;
-  }
-  for (Thread* other : warp.lanes)
-    if (other != &self && (mask >> other->id.lane & 1) != 0) cluster.wake(*other, time);
-}
-
-template <class Execute>
-void warp_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
-  collective(pc, operation, 0xffffffffu, arguments, execute);
-}
-
-/// The same for an operation whose arguments must agree in all lanes.
-template <class Execute>
-void uniform_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
-  warp_operation(pc, operation, arguments, [&](const Collective& all) {
-    for (uint32_t lane = 0; lane < 32; ++lane)
-      if (all.lanes[lane].a != arguments.a || all.lanes[lane].b != arguments.b)
-        thread().cluster->fail(
-            thread(), pc, "DIVERGENCE",
-            fmt::format("lanes {} and {} execute {} with different arguments", lane, thread().id.lane, operation));
-    execute(all);
-  });
+  end_collective(cluster, self, mask, complete->time);
 }
 
 }  // namespace
@@ -157,7 +214,10 @@ bool elect(uint32_t mask) noexcept {
 }
 
 void syncwarp(uint32_t mask) noexcept {
-  collective(WARPLOOM_PC, "bar.warp.sync", mask, {}, [](const Collective&) {});
+  if (mask != whole_warp) return collective(WARPLOOM_PC, "bar.warp.sync", mask, {}, [](const Collective&) {});
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  wait_or_execute(cluster, self, meet(cluster, self, WARPLOOM_PC, "bar.warp.sync"), [](const Collective&) {});
 }
 
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
@@ -387,25 +447,11 @@ void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
   thread().cluster->commit(thread(), WARPLOOM_PC, cta_group, barrier, cta_mask);
 }
 
-void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
-  const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "wgmma.mma_async", {.p = const_cast<WgmmaLane*>(&lane), .q = const_cast<WgmmaForm*>(&form)},
-                 [&](const Collective& lanes) { thread().cluster->wgmma(*thread().warp, pc, form, lanes); });
+void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+  thread().cluster->post_wgmma(thread(), WARPLOOM_PC, form, lane);
 }
-bool wgmma_fence() noexcept {
-  Thread& self = thread();
-  const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "wgmma.fence", {}, [&](const Collective&) {
-    const bool executed = thread().cluster->wgmma_fence(*thread().warp, pc);
-    for (Thread* lane : thread().warp->lanes) lane->collective_result = executed ? 1 : 0;
-  });
-  return self.collective_result != 0;
-}
-void wgmma_commit_group() noexcept {
-  const Pc pc = WARPLOOM_PC;
-  warp_operation(pc, "wgmma.commit_group", {},
-                 [&](const Collective&) { thread().cluster->wgmma_commit(*thread().warp, pc); });
-}
+bool post_wgmma_fence() noexcept { return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PC); }
+void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PC); }
 void wgmma_wait_group(uint32_t pending) noexcept {
   const Pc pc = WARPLOOM_PC;
   uniform_operation(pc, "wgmma.wait_group", {.a = pending},

@@ -35,10 +35,16 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
     : launch_(launch),
       index_(index),
       memory_(memory),
+      beats_(memory.heartbeat.beats),
+      first_beat_(beats_.load(std::memory_order_relaxed)),
+      last_beat_(first_beat_ + launch.options->step_limit),
       queue_(queue),
       random_(launch.options->schedule.seed * 0x9e3779b97f4a7c15u + index * 0xd1b54a32d192ed03u + 1),
       shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
-      priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0) {
+      priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
+      passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
+      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites &&
+             !launch.options->mutation) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};
@@ -60,6 +66,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
     for (uint32_t t = 0; t < config.threads; ++t) {
       if (t % 32 == 0) {
         cta->warps.push_back(std::make_unique<Warp>());
+        cta->warps.back()->cluster = this;
         cta->warps.back()->cta = cta.get();
         cta->warps.back()->index = t / 32;
         cta->warps.back()->priority = random_.next();
@@ -76,7 +83,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       thread->cta = cta.get();
       thread->warp = cta->warps.back().get();
       thread->cluster = this;
-      thread->fiber.create(memory.stacks.acquire(), &Cluster::thread_main, thread.get());
+      thread->fiber.create(memory.stacks.acquire(), &Cluster::thread_main, thread.get(), memory.host);
       thread->warp->lanes.push_back(thread.get());
       cta->threads.push_back(thread.get());
       threads_.push_back(std::move(thread));
@@ -98,16 +105,12 @@ Cluster::~Cluster() {
   }
 }
 
-Thread*& Cluster::current() {
-  thread_local Thread* thread = nullptr;
-  return thread;
-}
-
 void Cluster::thread_main(void* argument) {
   Thread& thread = *static_cast<Thread*>(argument);
   Cluster& cluster = *thread.cluster;
   try {
     cluster.launch_.entry(cluster.launch_.params);
+    if (thread.joined != thread.warp->whole.over) cluster.catch_up(thread);
   } catch (...) {
     cluster.fail(thread, nullptr, "EXCEPTION", "the kernel threw an exception; device code must not");
   }
@@ -117,10 +120,18 @@ void Cluster::enqueue(Thread& thread) {
   thread.state = Thread::State::ready;
   Warp& warp = *thread.warp;
   warp.ready.push_back(&thread);
-  if (!warp.queued) {
-    warp.queued = true;
+  if (warp.queued) return;
+  warp.queued = true;
+  ready_.push_back(&warp);
+}
+
+void Cluster::queue_first(Warp& warp) {
+  constexpr uint32_t turns = 1024;
+  warp.queued = true;
+  if (++turns_ < turns)
+    ready_.push_front(&warp);
+  else
     ready_.push_back(&warp);
-  }
 }
 
 Thread* Cluster::pick() {
@@ -145,8 +156,10 @@ Thread* Cluster::pick() {
   if (chosen == ready_.size()) chosen = 0;  // only the CTA held back can run
 
   Warp& warp = *ready_[chosen];
-  Thread* thread = warp.ready.front();
-  warp.ready.pop_front();
+  const auto* group = &warpgroup(warp);
+  if (last_ != group) turns_ = 0;
+  last_ = group;
+  Thread* thread = warp.ready.pop_front();
   if (warp.ready.empty()) {
     warp.queued = false;
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
@@ -155,6 +168,7 @@ Thread* Cluster::pick() {
 }
 
 void Cluster::run() {
+  native::script = {.beats = &beats_};
   const Policy policy = launch_.options->schedule.policy;
   while (!dead_) {
     if (policy == Policy::random && !pending_.empty() && random_.one_in(completion_odds)) {
@@ -167,30 +181,29 @@ void Cluster::run() {
       if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
-      if (steps - failed_polls_ != productive_steps_) idle_rounds_ = 0;
-      productive_steps_ = steps - failed_polls_;
+      if (steps() - failed_polls_ != productive_steps_) idle_rounds_ = 0;
+      productive_steps_ = steps() - failed_polls_;
       if (pollers_.empty() || ++idle_rounds_ > patience) break;
       for (Thread* poller : pollers_) wake(*poller, poller->time);
       pollers_.clear();
       continue;
     }
-    running_ = thread;
-    current() = thread;
-    thread->state = Thread::State::running;
+    enter(*thread);
     memory_.heartbeat.in_kernel.store(true, std::memory_order_relaxed);
     thread->fiber.resume();
     while (asked_ != nullptr) {
       answer_ = locate(asked_);
       asked_ = nullptr;
-      thread->fiber.resume();
+      running_->fiber.resume();
     }
+    thread = running_;  // threads hand over to each other
     memory_.heartbeat.in_kernel.store(false, std::memory_order_relaxed);
     running_ = nullptr;
     current() = nullptr;
     if (interruption.kind != Interruption::Kind::none) interrupted(*thread);
     if (thread->fiber.finished()) thread_exited(*thread);
     // Exited lanes join no collective any more.
-    if (!dead_ && thread->warp->exited != 0 && !thread->warp->open.empty()) stranded(*thread->warp, false);
+    if (!dead_ && thread->warp->exited != 0 && thread->warp->in_collective()) stranded(*thread->warp, false);
   }
   if (!dead_) {
     if (alive_ > 0)
@@ -199,6 +212,7 @@ void Cluster::run() {
       finish();
   }
   // What a stopped run left open belongs in its timeline too.
+  note_meetings();
   for (const auto& thread : threads_) last_time = std::max(last_time, thread->time);
   for (const auto& cta : ctas_) {
     for (const auto& warp : cta->warps) {
@@ -234,29 +248,34 @@ void Cluster::interrupted(Thread& thread) {
                 {});
 }
 
-void Cluster::step(Thread& thread, Pc pc) {
-  thread.time += cost::operation;
-  memory_.heartbeat.beats.fetch_add(1, std::memory_order_relaxed);
-  if (++steps > launch_.options->step_limit) {
-    fail(thread, pc, "STEP-LIMIT",
-         fmt::format("the cluster made {} operations without ending; raise the limit if that is right",
-                     launch_.options->step_limit));
-  }
-  if (shuffle_ && random_.one_in(yield_odds)) {
-    enqueue(thread);
-    thread.fiber.suspend();
-  }
+void Cluster::too_many_steps(Thread& thread, Pc pc) {
+  fail(thread, pc, "STEP-LIMIT",
+       fmt::format("the cluster made {} operations without ending; raise the limit if that is right",
+                   launch_.options->step_limit));
 }
 
-void Cluster::park(Thread& thread) {
-  thread.state = Thread::State::parked;
-  thread.parked_at = thread.time;
-  thread.fiber.suspend();
+void Cluster::maybe_yield(Thread& thread) {
+  if (!random_.one_in(yield_odds)) return;
+  enqueue(thread);
+  leave(thread);
 }
 
 void Cluster::wake(Thread& thread, uint64_t time) {
   thread.time = std::max(thread.time, time);
   enqueue(thread);
+}
+
+void Cluster::note_meetings() {
+  for (const auto& cta : ctas_)
+    for (const auto& warp : cta->warps)
+      for (Thread* lane : warp->lanes) {
+        if (lane->state != Thread::State::meeting) continue;
+        const Collective& meeting = warp->whole.meeting;
+        lane->state = Thread::State::parked;
+        lane->parked_at = lane->time;
+        lane->wait = {
+            .kind = WaitKind::warp_collective, .pc = meeting.pc, .operation = meeting.operation, .mask = meeting.mask};
+      }
 }
 
 void Cluster::park_warp(Warp& warp, const Wait& wait) {
@@ -269,6 +288,11 @@ void Cluster::park_warp(Warp& warp, const Wait& wait) {
 
 void Cluster::wake_warp(Warp& warp, uint64_t time) {
   for (Thread* lane : warp.lanes) wake(*lane, time);
+}
+
+void Cluster::wake_partner(Warp& warp, uint64_t time) {
+  if (!warp.queued) queue_first(warp);
+  wake_warp(warp, time);
 }
 
 void Cluster::fail(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {

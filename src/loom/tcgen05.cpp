@@ -158,10 +158,13 @@ void Cluster::complete_tcgen05(AsyncOp& op) {
     }
     memory[i] = {cta.window, cta.window_bytes, cta.tmem};
   }
+  const bool fast = launch_.options->numerics == Numerics::fast;
+  if (op.kind == AsyncOp::Kind::mma && fast && MmaSum::takes(op.mma)) return chain_mma(op.mma, memory);
+  for (int i = 0; i < op.cta_group; ++i) settle_tensor_memory(*ctas_[first + static_cast<uint32_t>(i)]);
   if (op.kind == AsyncOp::Kind::mma) {
     if (std::string trouble = scale_trouble(op.mma, memory); !trouble.empty())
       return fail_async(op, "MMA-RULE", std::move(trouble));
-    if (launch_.options->numerics == Numerics::exact) return execute_product(op.mma, memory, multiply_exact);
+    if (!fast) return execute_product(op.mma, memory, multiply_exact);
     return execute_mma(op.mma, memory);
   }
   for (int i = 0; i < op.cta_group; ++i)
@@ -169,6 +172,23 @@ void Cluster::complete_tcgen05(AsyncOp& op) {
       execute_tmem_copy(op.copy, memory[i]);
     else
       execute_tmem_shift(op.offset, memory[i].tmem);
+}
+
+/// Reads the operands and sees to it that tensor memory has the result when somebody looks there.
+void Cluster::chain_mma(const MmaOperation& op, const MmaMemory* memory) {
+  MmaSum* free = nullptr;
+  for (MmaSum& sum : sums_) {
+    if (sum.continues(op, memory)) return sum.add(op, memory);
+    if (sum.overlaps(op, memory)) sum.settle();
+    if (sum.empty()) free = &sum;
+  }
+  if (free == nullptr) free = &sums_.emplace_back();
+  free->add(op, memory);
+}
+
+void Cluster::settle_tensor_memory(const Cta& cta) {
+  for (MmaSum& sum : sums_)
+    if (sum.touches(cta.tmem)) sum.settle();
 }
 
 }  // namespace warploom::loom

@@ -248,7 +248,10 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, const nati
   record(load ? EventKind::tmem_load : EventKind::tmem_store, cta, warp.index, thread.time, access.finish, columns,
          name);
   const Policy policy = launch_.options->schedule.policy;
-  if (policy == Policy::eager || (policy == Policy::random && random_.one_in(2))) touch(cta, access);
+  if (policy == Policy::eager || (policy == Policy::random && random_.one_in(2))) {
+    settle_tensor_memory(cta);
+    touch(cta, access);
+  }
   warp.accesses.push_back(std::move(access));
 }
 
@@ -257,7 +260,10 @@ void Cluster::tmem_wait(Warp& warp, Pc pc, bool load) {
   uint64_t time = 0;
   for (TmemAccess& access : warp.accesses) {
     if (access.load != load) continue;
-    if (!access.touched) touch(*warp.cta, access);
+    if (!access.touched) {
+      settle_tensor_memory(*warp.cta);
+      touch(*warp.cta, access);
+    }
     time = std::max(time, access.finish);
     if (!load) continue;
     for (uint32_t lane = 0; lane < 32; ++lane) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "loom/units/wgmma.hpp"
+#include "loom/units/wgmma_sum.hpp"
 
 namespace warploom::loom {
 
@@ -43,6 +43,12 @@ struct WgmmaQueue {
   std::deque<Group> groups;
   bool waiting = false;
   uint32_t pending = 0;  ///< groups that the wait under way leaves in flight
+
+  void commit() {
+    groups.push_back(std::move(open));
+    open.clear();
+    ++commits;
+  }
 };
 
 /// One setmaxnreg that warps of the group have executed.
@@ -57,6 +63,17 @@ struct RegisterRequest {
 struct Warpgroup {
   std::vector<std::shared_ptr<WgmmaInstruction>> forming;  ///< some warps have not issued it
   std::vector<RegisterRequest> requests;                   ///< in the order of execution
+  std::vector<WgmmaSum> sums;                              ///< of executed wgmmas that nobody has waited for
+  std::vector<std::shared_ptr<WgmmaInstruction>> known;    ///< all there have been, to be used again
+
+  std::shared_ptr<WgmmaInstruction> unused_instruction() {
+    for (auto& instruction : known) {
+      if (instruction.use_count() != 1) continue;
+      *instruction = {};
+      return instruction;
+    }
+    return known.emplace_back(std::make_shared<WgmmaInstruction>());
+  }
 };
 
 }  // namespace warploom::loom

@@ -27,10 +27,6 @@ std::string warps_text(uint32_t first, uint32_t bits) {
   return text;
 }
 
-const native::WgmmaLane& lane_of(const Collective& lanes, uint32_t lane) {
-  return *static_cast<const native::WgmmaLane*>(lanes.lanes[lane].p);
-}
-
 /// What differs between two threads that should execute the same instruction, or "".
 const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& two) {
   if ((one.a == nullptr) != (two.a == nullptr)) return "different forms";
@@ -42,24 +38,61 @@ const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& tw
 
 }  // namespace
 
-void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Collective& lanes) {
+/// The first lane of a warp, and any that differs from it: native::wgmma has the rest.
+void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane) {
+  Posted& posted = post(thread, pc, PostedKind::wgmma);
+  PostedRegisters& registers = *posted.registers;
+  const uint32_t k = mma_k_bytes / size_of(form.a_type);
+  if (posted.arrived == 0) {
+    posted.form = &form;
+    posted.a_descriptor = lane.a_descriptor;
+    posted.b_descriptor = lane.b_descriptor;
+    posted.accumulate = lane.accumulate;
+    posted.k = lane.a == nullptr ? static_cast<uint8_t>(k) : 0;
+  } else {
+    const native::WgmmaLane first{.a = posted.k == 0 ? registers.a[posted.first_lane] : nullptr,
+                                  .a_descriptor = posted.a_descriptor,
+                                  .b_descriptor = posted.b_descriptor,
+                                  .accumulate = posted.accumulate};
+    const char* differs = *posted.form == form ? difference(first, lane) : "different forms";
+    if (*differs != '\0')
+      fail(thread, pc, "WGMMA-GROUP",
+           fmt::format("threads {} and {} execute a wgmma together with {}",
+                       32 * thread.warp->index + posted.first_lane, thread.id.thread, differs));
+  }
+  check_wgmma_registers(thread, pc, lane, k);
+  const auto fly = [&](native::WgmmaRegisters* state, Flight flight) {
+    if (state == nullptr) return;
+    state->flight = flight;
+    state->use = Use::wgmma;
+    state->k = static_cast<uint8_t>(k);
+    ++state->unfinished;
+  };
+  fly(lane.d_state, Flight::accumulator);
+  fly(lane.a_state, Flight::operand);
+  registers.d[thread.id.lane] = lane.d;
+  registers.d_state[thread.id.lane] = lane.d_state;
+  registers.a[thread.id.lane] = lane.a;
+  registers.a_state[thread.id.lane] = lane.a_state;
+  arrive(thread, posted);
+}
+
+/// All lanes of the warp have come.
+void Cluster::wgmma(Warp& warp, const Posted& posted) {
   Thread& thread = *running_;
+  const Pc pc = posted.pc;
+  const native::WgmmaForm& form = *posted.form;
+  const PostedRegisters& registers = *posted.registers;
+  const native::WgmmaLane mine{.a = posted.k == 0 ? registers.a[0] : nullptr,
+                               .a_descriptor = posted.a_descriptor,
+                               .b_descriptor = posted.b_descriptor,
+                               .accumulate = posted.accumulate};
   Cta& cta = *warp.cta;
   const uint32_t first = warp.index / warpgroup_warps * warpgroup_warps;
   if (first + warpgroup_warps > cta.warps.size())
     fail(thread, pc, "WGMMA-GROUP",
          fmt::format("warp {} executes wgmma, but the CTA has no warpgroup of warps {} to {}: it has {} warps",
                      warp.index, first, first + warpgroup_warps - 1, cta.warps.size()));
-  const native::WgmmaLane& mine = lane_of(lanes, 0);
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    const char* differs = *static_cast<const native::WgmmaForm*>(lanes.lanes[lane].q) == form
-                              ? difference(mine, lane_of(lanes, lane))
-                              : "different forms";
-    if (*differs != '\0')
-      fail(thread, pc, "WGMMA-GROUP",
-           fmt::format("threads {} and {} execute a wgmma together with {}", 32 * warp.index, 32 * warp.index + lane,
-                       differs));
-  }
 
   // The instruction that the other warps have begun, or a new one.
   WgmmaQueue& queue = warp.wgmma;
@@ -78,7 +111,7 @@ void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Coll
              fmt::format("operand {} of wgmma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
                          operand_b ? 'B' : 'A', range.begin, range.end));
     }
-    open = group.forming.insert(group.forming.end(), std::make_shared<WgmmaInstruction>());
+    open = group.forming.insert(group.forming.end(), group.unused_instruction());
     WgmmaInstruction& op = **open;
     op.operation = *decoded;
     op.memory.shared = cta.window;
@@ -107,52 +140,44 @@ void Cluster::wgmma(Warp& warp, Pc pc, const native::WgmmaForm& form, const Coll
                      op->first->index, warp.index, op->sequence, op->commits, queue.commits));
 
   const uint32_t base = 32 * (warp.index - first);
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    const native::WgmmaLane& registers = lane_of(lanes, lane);
-    op->memory.d[base + lane] = registers.d;
-    op->memory.a[base + lane] = registers.a;
-    op->d_state[base + lane] = registers.d_state;
-    op->a_state[base + lane] = registers.a_state;
-    check_wgmma_registers(thread, pc, *op, base, lane);
+  std::copy_n(registers.d, 32, op->memory.d + base);
+  std::copy_n(registers.d_state, 32, op->d_state + base);
+  if (op->operation.a_in_registers) {
+    std::copy_n(registers.a, 32, op->memory.a + base);
+    std::copy_n(registers.a_state, 32, op->a_state + base);
   }
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    for (native::WgmmaRegisters* state : {op->d_state[base + lane], op->a_state[base + lane]}) {
-      if (state == nullptr) continue;
-      state->flight = state == op->d_state[base + lane] ? Flight::accumulator : Flight::operand;
-      state->use = Use::wgmma;
-      state->k = static_cast<uint8_t>(op->operation.k);
-      ++state->unfinished;
-    }
   ++queue.issued;
   queue.open.push_back(op);
   op->joined |= 1u << (warp.index - first);
-  op->issued = std::max(op->issued, thread.time);
+  op->issued = std::max(op->issued, posted.time);
   if (op->joined != whole_warpgroup) return;
   std::erase(group.forming, op);
   start_wgmma(*cta.warps[first], op);
 }
 
-/// May the instruction touch this thread's registers? (§5.3)
-void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const WgmmaInstruction& op, uint32_t first, uint32_t lane) {
-  if (!thread.warp->wgmma.fenced)
+/// May a wgmma of this K touch the thread's registers? (§5.3)
+void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLane& lane, uint32_t k) {
+  if (!thread.warp->wgmma.fenced) [[unlikely]]
     fail(thread, pc, "WGMMA-FENCE", "the first wgmma of a warp comes without a wgmma.fence before it");
-  const native::WgmmaRegisters& d = *op.d_state[first + lane];
-  const native::WgmmaRegisters* a = op.a_state[first + lane];
+  const native::WgmmaRegisters& d = *lane.d_state;
+  const native::WgmmaRegisters* a = lane.a_state;
   const char* advice = "wgmma_fence(...) that names the fragment orders those accesses before the wgmma";
-  if (d.use == Use::ordinary)
+  if (d.use == Use::ordinary) [[unlikely]]
     fail(thread, pc, "WGMMA-FENCE",
-         fmt::format("ordinary code of lane {} touched the accumulator since the last wgmma.fence that named it", lane),
+         fmt::format("ordinary code of lane {} touched the accumulator since the last wgmma.fence that named it",
+                     thread.id.lane),
          {advice});
-  if (d.use == Use::wgmma && d.k != op.operation.k)
+  if (d.use == Use::wgmma && d.k != k) [[unlikely]]
     fail(thread, pc, "WGMMA-FENCE",
-         fmt::format("a wgmma with K = {} follows one with K = {} on the same accumulator without a wgmma.fence",
-                     op.operation.k, d.k));
-  if (d.use == Use::fresh && op.operation.accumulate)
+         fmt::format("a wgmma with K = {} follows one with K = {} on the same accumulator without a wgmma.fence", k,
+                     d.k));
+  if (d.use == Use::fresh && lane.accumulate) [[unlikely]]
     fail(thread, pc, "FRAGMENT", "wgmma accumulates onto a fragment that nobody wrote");
   if (a == nullptr) return;
   if (a->use == Use::ordinary)
     fail(thread, pc, "WGMMA-FENCE",
-         fmt::format("ordinary code of lane {} touched the A fragment since the last wgmma.fence that named it", lane),
+         fmt::format("ordinary code of lane {} touched the A fragment since the last wgmma.fence that named it",
+                     thread.id.lane),
          {advice});
   if (a->use == Use::fresh) fail(thread, pc, "FRAGMENT", "wgmma reads an A fragment that nobody wrote");
 }
@@ -174,8 +199,23 @@ void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& o
   issue(std::move(async));
 }
 
+/// Reads the operands and sees to it that the registers have the result when a wait lets somebody look at them.
+void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
+  std::vector<WgmmaSum>& sums = warpgroup(*op.first).sums;
+  const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation);
+  WgmmaSum* free = nullptr;
+  for (WgmmaSum& sum : sums) {
+    if (chained && sum.continues(op.operation, op.memory)) return sum.add(op.operation, op.memory);
+    if (sum.overlaps(op.memory)) sum.settle();
+    if (sum.empty()) free = &sum;
+  }
+  if (!chained) return execute_wgmma(op.operation, op.memory, launch_.options->numerics);
+  if (free == nullptr) free = &sums.emplace_back();
+  free->add(op.operation, op.memory);
+}
+
 void Cluster::complete_wgmma(WgmmaInstruction& op) {
-  execute_wgmma(op.operation, op.memory, launch_.options->numerics);
+  multiply_wgmma(op);
   op.complete = true;
   const uint32_t first = op.first->index / warpgroup_warps * warpgroup_warps;
   for (uint32_t i = 0; i < warpgroup_warps; ++i) {
@@ -184,23 +224,25 @@ void Cluster::complete_wgmma(WgmmaInstruction& op) {
     warp.wgmma.waiting = false;
     const uint64_t before = warp.lanes[0]->time;
     release_wgmma(warp);
-    wake_warp(warp, warp.lanes[0]->time);
+    wake_partner(warp, warp.lanes[0]->time);
     if (warp.lanes[0]->time > before)
       record(EventKind::wait, *warp.cta, warp.index, before, warp.lanes[0]->time, 0, "wgmma groups");
   }
 }
 
-bool Cluster::wgmma_fence(Warp& warp, Pc pc) {
-  if (alter("wgmma.fence", pc, nullptr).times == 0) return false;
-  warp.wgmma.fenced = true;
-  return true;
+bool Cluster::post_wgmma_fence(Thread& thread, Pc pc) {
+  Posted& posted = post(thread, pc, PostedKind::fence);
+  if (posted.arrived == 0) posted.executes = alter("wgmma.fence", pc, nullptr).times != 0;
+  const bool executes = posted.executes;
+  if (executes) thread.warp->wgmma.fenced = true;
+  arrive(thread, posted);
+  return executes;
 }
 
-void Cluster::wgmma_commit(Warp& warp, Pc pc) {
-  if (alter("wgmma.commit_group", pc, nullptr).times == 0) return;
-  warp.wgmma.groups.push_back(std::move(warp.wgmma.open));
-  warp.wgmma.open.clear();
-  ++warp.wgmma.commits;
+void Cluster::post_wgmma_commit(Thread& thread, Pc pc) {
+  Posted& posted = post(thread, pc, PostedKind::commit);
+  if (posted.arrived == 0) posted.executes = alter("wgmma.commit_group", pc, nullptr).times != 0;
+  arrive(thread, posted);
 }
 
 /// Are the groups complete that the warp's wait does not leave pending?
@@ -223,7 +265,11 @@ void Cluster::release_wgmma(Warp& warp) {
       for (uint32_t lane = 0; lane < 32; ++lane) {
         native::WgmmaRegisters* d = op->d_state[base + lane];
         native::WgmmaRegisters* a = op->a_state[base + lane];
-        if (--d->unfinished == 0) d->flight = Flight::unnamed;
+        if (--d->unfinished == 0) {
+          d->flight = Flight::unnamed;
+          for (WgmmaSum& sum : warpgroup(warp).sums)
+            if (sum.holds(base + lane, op->memory.d[base + lane])) sum.settle();
+        }
         if (a != nullptr && --a->unfinished == 0) a->flight = Flight::none;
       }
     }
@@ -249,6 +295,7 @@ void Cluster::wgmma_wait(Warp& warp, Pc pc, uint32_t pending) {
 }
 
 void Cluster::wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers) {
+  catch_up(thread);  // the wgmma may not have executed yet: what is said below is about one that has
   if (registers->flight == Flight::unnamed)
     fail(
         thread, pc, "FRAGMENT",

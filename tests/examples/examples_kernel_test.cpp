@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "../../examples/arch_check_cases.hpp"
+#include "../../examples/blackwell_gemm_cases.hpp"
 #include "../../examples/hopper_gemm_cases.hpp"
 #include "../../examples/loom_machine.hpp"
 #include "../../examples/mma_epilogue_cases.hpp"
@@ -29,6 +30,7 @@ struct Program {
 
 std::vector<Program> programs() {
   return {{"arch_check", arch_check_cases<LoomMachine>()},
+          {"blackwell_gemm", blackwell_gemm_cases<LoomMachine>(), loom::Chip::sm100},
           {"mma_epilogue", mma_epilogue_cases<LoomMachine>(), loom::Chip::sm100},
           {"per_k_epilogue", per_k_epilogue_cases<LoomMachine>(), loom::Chip::sm100},
           {"residual_add", residual_add_cases<LoomMachine>()},

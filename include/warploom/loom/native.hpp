@@ -4,6 +4,7 @@
 #pragma once
 
 #include "warploom/arch/config.hpp"
+#include "warploom/loom/posted.hpp"
 #include "warploom/types/descriptor.hpp"
 #include "warploom/types/reduction.hpp"
 #include "warploom/types/tensor_map.hpp"
@@ -204,9 +205,42 @@ struct WgmmaLane {
   uint64_t b_descriptor = 0;
   bool accumulate = false;
 };
-void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept;
-bool wgmma_fence() noexcept;  ///< false: the mutation seam dropped it
-void wgmma_commit_group() noexcept;
+void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept;
+bool post_wgmma_fence() noexcept;
+void post_wgmma_commit() noexcept;
+
+WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+  static_assert(sizeof(WgmmaLane) == 56, "what lanes must agree on is compared here, and in wgmma.cpp");
+  Script& s = script;
+  const Posted* posted = s.next;
+  WgmmaRegisters& state = *lane.d_state;
+  if (posted == s.end || posted->form != &form || posted->a_descriptor != lane.a_descriptor ||
+      posted->b_descriptor != lane.b_descriptor || posted->accumulate != lane.accumulate || lane.a != nullptr ||
+      (state.use != WgmmaRegisters::Use::fenced && (state.use != WgmmaRegisters::Use::wgmma || state.k != posted->k)) ||
+      posted->k == 0) [[unlikely]]
+    return post_wgmma(form, lane);
+  state.flight = WgmmaRegisters::Flight::accumulator;
+  state.use = WgmmaRegisters::Use::wgmma;
+  state.k = posted->k;
+  ++state.unfinished;
+  posted->registers->d[s.lane] = lane.d;
+  posted->registers->d_state[s.lane] = &state;
+  if (tick(s)) execute_posted();
+}
+/// False: the mutation seam dropped it.
+WARPLOOM_FN bool wgmma_fence() noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::fence) [[unlikely]]
+    return post_wgmma_fence();
+  if (tick(s)) execute_posted();
+  return true;
+}
+WARPLOOM_FN void wgmma_commit_group() noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::commit) [[unlikely]]
+    return post_wgmma_commit();
+  if (tick(s)) execute_posted();
+}
 void wgmma_wait_group(uint32_t pending) noexcept;
 /// A fragment was read, written or destroyed while a wgmma used it.
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept;

@@ -24,12 +24,6 @@ DType plain_type(MmaType type) {
   }
 }
 
-Operand operand_of(const MmaOperation& op, bool b) {
-  const uint32_t group = op.cta_group == 2 ? 2 : 1;
-  if (b) return {op.b, plain_type(op.b_type), op.b_major, op.n / group, op.k};
-  return {op.a, plain_type(op.a_type), op.a_major, op.m / group, op.k};
-}
-
 template <class T>
 const float* byte_table() {
   static const std::array<float, 256> table = [] {
@@ -66,6 +60,12 @@ void convert_units(const Operand& operand, const std::byte* shared, float* out, 
 
 }  // namespace
 
+Operand plain_operand(const MmaOperation& op, bool b) {
+  const uint32_t group = op.cta_group == 2 ? 2 : 1;
+  if (b) return {op.b, plain_type(op.b_type), op.b_major, op.n / group, op.k};
+  return {op.a, plain_type(op.a_type), op.a_major, op.m / group, op.k};
+}
+
 void convert_operand(const Operand& operand, const std::byte* shared, float* out, size_t row_pitch, size_t k_pitch) {
   switch (operand.type) {
     case DType::bf16:
@@ -90,17 +90,29 @@ struct Scratch {
 
 SharedRange range_of(const Operand& operand) {
   SharedRange range{~0u, 0};
-  for_each_unit(operand, [&](uint32_t address, uint32_t, uint32_t) {
+  const auto cover = [&](uint32_t address, uint32_t, uint32_t) {
     if (address < range.begin) range.begin = address;
     if (address + 16 > range.end) range.end = address + 16;
-  });
+  };
+  // Groups of eight rows lie one after the other, and a swizzle moves nothing to another line of 128 bytes: the first
+  // and the last group have the ends.
+  const SmemDescriptorFields& d = operand.descriptor;
+  const uint64_t last = d.start + uint64_t{operand.rows} / 8 * d.stride_byte_offset + 8 * 128 + d.leading_byte_offset;
+  if (operand.major == Major::k && d.stride_byte_offset >= 128 && last < 1u << 18 && operand.rows % 8 == 0) {
+    for_each_unit({d, operand.type, operand.major, 8, operand.k}, cover);
+    SmemDescriptorFields end = d;
+    end.start += (operand.rows / 8 - 1) * d.stride_byte_offset;
+    for_each_unit({end, operand.type, operand.major, 8, operand.k}, cover);
+    return range;
+  }
+  for_each_unit(operand, cover);
   return range;
 }
 
 void execute_mma(const MmaOperation& op, const MmaMemory* memory) {
   if (!plain_product(op)) return execute_product(op, memory, multiply_fast);
   static thread_local Scratch scratch;
-  const Operand a = operand_of(op, false), b = operand_of(op, true);
+  const Operand a = plain_operand(op, false), b = plain_operand(op, true);
   const uint32_t ctas = op.cta_group == 2 ? 2 : 1;
   // Each CTA holds a share of B's columns, and every CTA uses all of them.
   for (uint32_t cta = 0; cta < ctas; ++cta)

@@ -26,6 +26,9 @@ void for_each_unit(const Operand& operand, Visit&& visit) {
       visit(operand_address(operand.descriptor, operand.major, bytes, row, k), row, k);
 }
 
+/// A CTA's share of A or B of a plain product (tensor_core_product.hpp).
+Operand plain_operand(const MmaOperation& op, bool b);
+
 /// Window offsets that the operand's elements span.
 SharedRange range_of(const Operand& operand);
 

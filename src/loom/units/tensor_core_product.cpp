@@ -192,6 +192,7 @@ bool plain_product(const MmaOperation& op) {
 }
 
 SharedRange operand_range(const MmaOperation& op, bool operand_b) {
+  if (plain_product(op)) return range_of(plain_operand(op, operand_b));
   const SharedOperand operand = shared_operand(op, operand_b);
   // Only the size of an element counts; along K, every row has 32 bytes.
   const bool along_k = operand.major == Major::k;

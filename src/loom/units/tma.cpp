@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "loom/units/reduction.hpp"
+#include "loom/units/tma_quick.hpp"
 
 namespace warploom::loom {
 
@@ -239,6 +240,7 @@ std::string check_tma_copy(const TensorMapArgs& map, uint32_t shared_address, co
 }
 
 void tma_load_box(const TensorMapArgs& map, const TmaCoordinates& at, std::byte* window, uint32_t offset) {
+  if (at.mode == TmaMode::tile && !map.im2col && tma_load_quickly(map, at.c, window, offset)) return;
   const Box box = box_of(map, at.mode);
   const RowPart part = inside_part(map, box, at, false);
   std::byte buffer[256 * 8];  // a row: 256 elements of 8 bytes at most

@@ -8,6 +8,20 @@
 
 namespace warploom::loom {
 
+DType element_type(WgmmaType type) {
+  switch (type) {
+    case WgmmaType::bf16: return DType::bf16;
+    case WgmmaType::f16: return DType::f16;
+    case WgmmaType::tf32: return DType::f32;
+    case WgmmaType::e5m2: return DType::e5m2;
+    default: return DType::e4m3;
+  }
+}
+
+bool has_fast_form(const native::WgmmaForm& form) {
+  return form.d_type == WgmmaResult::f32 && form.a_type != WgmmaType::tf32;
+}
+
 namespace {
 
 constexpr size_t d_pitch = 512;  // what the multiplication assumes
@@ -24,17 +38,6 @@ struct Scratch {
   alignas(64) uint32_t d[wgmma_rows * d_pitch];
   alignas(64) std::byte a_codes[wgmma_rows * mma_k_bytes];
 };
-
-/// The library's type of the same bits; where it has none, one of the same size.
-DType element_type(WgmmaType type) {
-  switch (type) {
-    case WgmmaType::bf16: return DType::bf16;
-    case WgmmaType::f16: return DType::f16;
-    case WgmmaType::tf32: return DType::f32;
-    case WgmmaType::e5m2: return DType::e5m2;
-    default: return DType::e4m3;
-  }
-}
 
 ExactType exact_type(WgmmaType type) {
   switch (type) {
@@ -96,11 +99,6 @@ void store_d(const WgmmaOperation& op, const WgmmaMemory& memory, uint32_t* rows
 
 bool negates_a(WgmmaNegate negate) { return negate == WgmmaNegate::a || negate == WgmmaNegate::both; }
 bool negates_b(WgmmaNegate negate) { return negate == WgmmaNegate::b || negate == WgmmaNegate::both; }
-
-/// The forms that fast numerics are for.
-bool has_fast_form(const native::WgmmaForm& form) {
-  return form.d_type == WgmmaResult::f32 && form.a_type != WgmmaType::tf32;
-}
 
 void execute_exact(const WgmmaOperation& op, const WgmmaMemory& memory) {
   static thread_local ExactMultiplier exact;

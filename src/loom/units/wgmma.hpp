@@ -35,6 +35,11 @@ struct WgmmaOperation {
 Result<WgmmaOperation> decode_wgmma(const native::WgmmaForm& form, bool a_in_registers, SmemDescriptor a,
                                     SmemDescriptor b, bool accumulate);
 
+/// Does `fast` have an arithmetic of its own for it: f32 results of 16- and 8-bit floats?
+bool has_fast_form(const native::WgmmaForm& form);
+/// The library's type of the same bits; where it has none, one of the same size.
+DType element_type(WgmmaType type);
+
 /// Window offsets that operand A (when in shared memory) or B of this instruction reads.
 SharedRange wgmma_range(const WgmmaOperation& op, bool operand_b);
 

@@ -1,0 +1,95 @@
+// Operations of the whole warp that lanes post without waiting for each other (warploom/loom/posted.hpp).
+#include <fmt/format.h>
+
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+
+thread_local constinit native::Script native::script;
+
+const char* name_of(PostedKind kind) {
+  switch (kind) {
+    case PostedKind::fence: return "wgmma.fence";
+    case PostedKind::wgmma: return "wgmma.mma_async";
+    case PostedKind::commit: return "wgmma.commit_group";
+  }
+  return "";
+}
+
+void Cluster::fail_beside(Thread& thread, Pc pc, const char* operation) {
+  const WholeWarp& whole = thread.warp->whole;
+  const uint64_t place = thread.joined - 1 - whole.over;
+  const bool posted = place < whole.posted();
+  const char* other = posted ? name_of(whole[place].kind) : whole.meeting.operation;
+  const uint32_t lane = posted ? whole[place].first_lane : whole.meeting.first_lane;
+  fail(thread, pc, "DIVERGENCE",
+       fmt::format("lane {} executes {} where lane {} of the same warp executes {}", thread.id.lane, operation, lane,
+                   other));
+}
+
+Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
+  WholeWarp& whole = thread.warp->whole;
+  if (thread.joined - whole.over == whole.posted() && whole.full()) catch_up(thread);
+  count_step(thread, pc);
+  const uint64_t place = thread.joined++ - whole.over;
+  if (place < whole.posted()) {
+    Posted& posted = whole[place];
+    if (posted.kind != kind) fail_beside(thread, pc, name_of(kind));
+    return posted;
+  }
+  if (whole.meets) fail_beside(thread, pc, name_of(kind));
+  Posted& posted = whole.push();
+  posted.kind = kind;
+  posted.executes = true;
+  posted.k = 0;
+  posted.form = nullptr;
+  posted.arrived = 0;
+  posted.time = 0;
+  posted.pc = pc;
+  posted.first_lane = thread.id.lane;
+  return posted;
+}
+
+void Cluster::arrive(Thread& thread, Posted& posted) {
+  posted.arrived |= 1u << thread.id.lane;
+  posted.time = std::max(posted.time, thread.time);
+  if (posted.arrived == whole_warp) return execute_posted(thread);
+  if (plain_) look_up(thread);
+}
+
+// Lanes post in order, so what the last one comes to is always the oldest.
+void Cluster::execute_posted(Thread& thread) {
+  Warp& warp = *thread.warp;
+  WholeWarp& whole = warp.whole;
+  Posted& posted = whole[0];
+  posted.time = std::max(posted.time, thread.time);
+  if (posted.kind == PostedKind::wgmma)
+    wgmma(warp, posted);
+  else if (posted.kind == PostedKind::commit && posted.executes)
+    warp.wgmma.commit();
+  whole.pop();
+  ++whole.over;
+  if (plain_) look_up(thread);
+  if (whole.catching_up == 0) return;
+  for (Thread* lane : warp.lanes) {
+    const uint32_t bit = 1u << lane->id.lane;
+    if ((whole.catching_up & bit) == 0 || lane->joined > whole.over) continue;
+    whole.catching_up &= ~bit;
+    wake(*lane, lane->time);
+  }
+}
+
+void Cluster::catch_up(Thread& thread) {
+  WholeWarp& whole = thread.warp->whole;
+  while (thread.joined > whole.over) {
+    const Posted& oldest = whole[0];
+    thread.wait = {
+        .kind = WaitKind::warp_collective, .pc = oldest.pc, .operation = name_of(oldest.kind), .mask = whole_warp};
+    whole.catching_up |= 1u << thread.id.lane;
+    park(thread);
+  }
+}
+
+void native::execute_posted() noexcept { Cluster::current()->cluster->execute_posted(*Cluster::current()); }
+
+}  // namespace warploom::loom

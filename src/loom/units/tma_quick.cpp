@@ -1,0 +1,53 @@
+#include "loom/units/tma_quick.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "loom/units/tma.hpp"
+
+namespace warploom::loom {
+namespace {
+
+constexpr uint32_t unit = 16;
+
+/// Rows of `units` 16-byte units; in shared memory, unit u of a row is at place u ^ (some bits of the line's number).
+template <uint32_t units>
+void copy_rows(const std::byte* from, size_t stride, std::byte* window, uint32_t offset, uint32_t rows) {
+  for (uint32_t row = 0; row < rows; ++row, from += stride, offset += units * unit) {
+    // Where rows are shorter than a line, the offset of a row within its line is no part of the permutation.
+    const uint32_t line = offset >> 7 & (units - 1);
+    std::byte* to = window + offset;
+    for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
+  }
+}
+
+}  // namespace
+
+bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std::byte* window, uint32_t offset) {
+  if (map.type == TmaType::tf32 || map.type == TmaType::tf32_ftz || map.type >= TmaType::u4_align8 || map.rank < 2 ||
+      map.interleave != 0 || map.element_strides[1] != 1)
+    return false;
+  const uint32_t element = tma_element_bits(map.type) / 8, row_bytes = map.box[0] * element;
+  const std::byte* from = static_cast<const std::byte*>(map.address);
+  for (uint32_t d = 0; d < map.rank; ++d) {
+    if (coordinates[d] < 0 || static_cast<uint64_t>(coordinates[d]) + map.box[d] > map.dims[d]) return false;
+    if (d > 1 && map.box[d] != 1) return false;
+    from += static_cast<uint64_t>(coordinates[d]) * (d == 0 ? element : map.strides[d - 1]);
+  }
+  const uint32_t rows = map.box[1];
+  const size_t stride = map.strides[0];
+  if (map.swizzle == Swizzle::none) {
+    for (uint32_t row = 0; row < rows; ++row)
+      std::memcpy(window + offset + size_t{row} * row_bytes, from + row * stride, row_bytes);
+    return true;
+  }
+  if (row_bytes != swizzle_span(map.swizzle)) return false;
+  switch (map.swizzle) {
+    case Swizzle::b32: copy_rows<2>(from, stride, window, offset, rows); return true;
+    case Swizzle::b64: copy_rows<4>(from, stride, window, offset, rows); return true;
+    case Swizzle::b128: copy_rows<8>(from, stride, window, offset, rows); return true;
+    default: return false;
+  }
+}
+
+}  // namespace warploom::loom

@@ -1,0 +1,47 @@
+// A chain of wgmmas on one accumulator in `fast` numerics. Each instruction reads its operands when it executes; the
+// products are added up many instructions at a time, and the threads' registers, which nobody may look at before a
+// wait, get the sums when one asks for them. The sums are those of execute_wgmma, bit for bit: one fused multiply-add
+// per k in ascending k.
+//
+//   if (WgmmaSum::takes(op)) sum.add(op, memory);     // for each instruction
+//   sum.settle();                                     // the registers hold the sums; the chain is over
+#pragma once
+
+#include <memory>
+
+#include "loom/units/panel_buffer.hpp"
+#include "loom/units/wgmma.hpp"
+
+namespace warploom::loom {
+
+class WgmmaSum {
+ public:
+  /// Whether instructions of this form can be chained: both operands in shared memory, 16- or 8-bit floats, f32 sums.
+  static bool takes(const WgmmaOperation& op);
+
+  bool empty() const { return n_ == 0; }
+  /// Whether the chain is on these registers, all of them.
+  bool continues(const WgmmaOperation& op, const WgmmaMemory& memory) const;
+  bool overlaps(const WgmmaMemory& memory) const;
+  bool holds(uint32_t thread, const void* d) const { return !empty() && d_[thread] == d; }
+
+  void add(const WgmmaOperation& op, const WgmmaMemory& memory);
+  void settle();
+
+ private:
+  void multiply();
+
+  static constexpr size_t d_pitch = 256 + 16;
+  struct Sums {
+    alignas(64) uint32_t d[wgmma_rows * d_pitch];
+  };
+
+  PanelBuffer panels_;
+  std::unique_ptr<Sums> sums_;
+  float* d_[warpgroup_size] = {};
+  uint32_t n_ = 0;           ///< 0: no chain
+  uint32_t k_ = 0;           ///< packed and not multiplied
+  bool accumulate_ = false;  ///< the next multiplication adds to the sums
+};
+
+}  // namespace warploom::loom
