@@ -39,19 +39,19 @@ WARPLOOM_FN void bulk_send(SharedAddress destination, SharedAddress source, uint
 }
 
 // Every pair that reduces_in_global and reduces_in_shared allow (types/reduction.hpp), and its words in PTX.
-#define WARPLOOM_INTEGER_REDUCTIONS(FORM)                                                                         \
-  FORM(add, u32, "add.u32")                                                                                       \
-  FORM(add, s32, "add.s32")                                                                                       \
-  FORM(add, u64, "add.u64") FORM(min, u32, "min.u32") FORM(min, s32, "min.s32") FORM(max, u32, "max.u32")         \
-      FORM(max, s32, "max.s32") FORM(inc, u32, "inc.u32") FORM(dec, u32, "dec.u32") FORM(bit_and, b32, "and.b32") \
-          FORM(bit_or, b32, "or.b32") FORM(bit_xor, b32, "xor.b32")
-#define WARPLOOM_GLOBAL_REDUCTIONS(FORM)                                                                        \
-  FORM(add, f16, "add.noftz.f16")                                                                               \
-  FORM(add, bf16, "add.noftz.bf16")                                                                             \
-  FORM(add, f32, "add.f32") FORM(add, f64, "add.f64") FORM(min, u64, "min.u64") FORM(min, s64, "min.s64")       \
-      FORM(min, f16, "min.f16") FORM(min, bf16, "min.bf16") FORM(max, u64, "max.u64") FORM(max, s64, "max.s64") \
-          FORM(max, f16, "max.f16") FORM(max, bf16, "max.bf16") FORM(bit_and, b64, "and.b64")                   \
-              FORM(bit_or, b64, "or.b64") FORM(bit_xor, b64, "xor.b64")
+// clang-format off: it does not come to rest on lists like these
+#define WARPLOOM_INTEGER_REDUCTIONS(FORM) \
+  FORM(add, u32, "add.u32") FORM(add, s32, "add.s32") FORM(add, u64, "add.u64") \
+  FORM(min, u32, "min.u32") FORM(min, s32, "min.s32") FORM(max, u32, "max.u32") \
+  FORM(max, s32, "max.s32") FORM(inc, u32, "inc.u32") FORM(dec, u32, "dec.u32") \
+  FORM(bit_and, b32, "and.b32") FORM(bit_or, b32, "or.b32") FORM(bit_xor, b32, "xor.b32")
+#define WARPLOOM_GLOBAL_REDUCTIONS(FORM) \
+  FORM(add, f16, "add.noftz.f16") FORM(add, bf16, "add.noftz.bf16") FORM(add, f32, "add.f32") \
+  FORM(add, f64, "add.f64") FORM(min, u64, "min.u64") FORM(min, s64, "min.s64") \
+  FORM(min, f16, "min.f16") FORM(min, bf16, "min.bf16") FORM(max, u64, "max.u64") \
+  FORM(max, s64, "max.s64") FORM(max, f16, "max.f16") FORM(max, bf16, "max.bf16") \
+  FORM(bit_and, b64, "and.b64") FORM(bit_or, b64, "or.b64") FORM(bit_xor, b64, "xor.b64")
+// clang-format on
 
 // cp.reduce.async.bulk.global.shared::cta.bulk_group.OP.TYPE [d], [s], bytes
 template <Reduction operation, ReductionType type>
