@@ -88,6 +88,7 @@ void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
   step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   barrier.live = false;
+  native::script.wait_address = 0;
   std::memset(thread.cta->window + barrier.offset, 0xff, 8);
 }
 
@@ -204,12 +205,6 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   step(thread, pc);
-  auto& last = thread.warp->last_wait;
-  if (plain_ && last.address == address && last.phases == phases && last.barrier->live &&
-      last.barrier->state.phase == phases) {
-    thread.time = std::max(thread.time, last.barrier->completed_at);
-    return;
-  }
   Barrier* barrier = &barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.wait", pc, barrier);
   if (altered.times == 0) return;
@@ -245,7 +240,11 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
                                                    : "that phase has not begun"),
          signalled_by(*barrier));
   }
-  if (phases != 0) last = {address, phases, barrier};
+  if (plain_ && phases != 0) {
+    native::script.wait_address = address;
+    native::script.wait_phase = &barrier->state.phase;
+    native::script.wait_time = &barrier->completed_at;
+  }
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
            barrier->name());

@@ -199,7 +199,10 @@ void Cluster::progress(AsyncOp& op, bool& done) {
       multiply_mma(op.mma, memory);
       return;
     }
-    case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
+    case AsyncOp::Kind::wgmma:
+      warpgroup(*op.wgmma->first).last_b.panels.reset();  // shared memory may have changed since the last one
+      complete_wgmma(*op.wgmma);
+      return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
         fail_async(op, "EXIT-REMOTE",

@@ -14,12 +14,16 @@
 namespace warploom::loom::native {
 namespace {
 
-Thread& thread() { return *Cluster::current(); }
+Thread& thread() {
+  Thread& running = *Cluster::current();
+  running.warp->cluster->account(running);
+  return running;
+}
 
 /// What every collective ends with: the last lane has executed it for all, and they go on.
-[[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint32_t mask, uint64_t time) {
+[[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint64_t time) {
   if (self.state == Thread::State::parked) return cluster.leave(self);  // the operation blocks the warp as a whole
-  cluster.wake_others(self, mask, time);
+  cluster.start_round(self, time);
 }
 
 /// The lane comes to a collective of the whole warp. True where it is the last.
@@ -58,7 +62,7 @@ template <class Execute>
   const uint64_t time = whole.meeting.time;
   self.time = time;
   execute(whole.meeting);
-  end_collective(cluster, self, whole_warp, time);
+  end_collective(cluster, self, time);
 }
 
 template <class Execute>
@@ -144,22 +148,19 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
   for (Thread* other : warp.lanes)
     if ((mask >> other->id.lane & 1) != 0) other->time = complete->time;
   execute(*complete);
-  end_collective(cluster, self, mask, complete->time);
+  if (self.state == Thread::State::parked) return cluster.leave(self);
+  cluster.wake_others(self, mask, complete->time);
 }
 
 }  // namespace
 
-const Identity& self() noexcept { return thread().id; }
-
 void* shared_base() noexcept { return thread().cta->window + window_start; }
 
-uint32_t shared_address(const void* object) noexcept {
+uint32_t foreign_address(const void* object) noexcept {
+  (void)object;
   Thread& self = thread();
-  const auto offset = static_cast<const std::byte*>(object) - self.cta->window;
-  if (offset < 0 || offset >= self.cta->window_bytes)
-    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
-                       "the address of an object that is not in this CTA's shared memory");
-  return self.cta->rank << rank_shift | static_cast<uint32_t>(offset);
+  self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+                     "the address of an object that is not in this CTA's shared memory");
 }
 
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
@@ -299,6 +300,14 @@ void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_drop, count, 0);
 }
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+  // Other lanes of a warp find what the first has found.
+  const Script& s = script;
+  if (s.wait_address == barrier && s.next == s.list && *s.wait_phase == phases) [[likely]] {
+    const uint64_t time = s.thread->time + step_cost;
+    s.thread->time = std::max(time, *s.wait_time);
+    s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
   thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {
@@ -411,8 +420,26 @@ bool post_wgmma_fence() noexcept { return thread().cluster->post_wgmma_fence(thr
 void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PC); }
 void wgmma_wait_group(uint32_t pending) noexcept {
   const Pc pc = WARPLOOM_PC;
-  uniform_operation(pc, "wgmma.wait_group", {.a = pending},
-                    [&](const Collective&) { thread().cluster->wgmma_wait(*thread().warp, pc, pending); });
+  Thread& self = thread();
+  Warp& warp = *self.warp;
+  Cluster& cluster = *warp.cluster;
+  const bool last = meet(cluster, self, pc, "wgmma.wait_group");
+  Collective& meeting = warp.whole.meeting;
+  if (meeting.first_lane == self.id.lane)
+    meeting.common.a = pending;
+  else if (meeting.common.a != pending) [[unlikely]]
+    fail_unlike(self, pc);
+  if (!last) {
+    self.state = Thread::State::meeting;
+    return cluster.leave(self);
+  }
+  warp.whole.meets = false;
+  ++warp.whole.over;
+  if (const std::optional<uint64_t> over = cluster.wgmma_wait(warp, pc, pending)) {
+    self.time = *over;
+    return cluster.start_round(self, *over);
+  }
+  cluster.leave(self);
 }
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
   thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);
@@ -427,12 +454,13 @@ void set_max_registers(uint32_t count, bool increase) noexcept {
 
 namespace {
 
-/// What stmatrix and ldmatrix share: move(place in shared memory, lane, register, which half of it) for every element.
-template <class Move>
+/// What stmatrix and ldmatrix share: move(place in shared memory, lane's register, which half of it) for every element,
+/// or, where pairs of them stay together, move_pair(place, register).
+template <class Move, class MovePair>
 void matrix_operation(Pc pc, const char* operation, const LaneArguments& arguments, uint32_t tiles, bool transposed,
-                      Move&& move) {
+                      Move&& move, MovePair&& move_pair) {
   warp_operation(pc, operation, arguments, [&](const Collective& lanes) {
-    Thread& self = thread();
+    Thread& self = *Cluster::current();
     Cta& cta = *self.cta;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
       for (uint32_t r = 0; r < 8; ++r) {
@@ -443,12 +471,15 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
                              fmt::format("row {} of {} tile {} is at 0x{:08x}; a 16-byte aligned address of this "
                                          "CTA's shared memory is needed",
                                          r, operation, tile, address));
-        for (uint32_t column = 0; column < 8; ++column) {
-          // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
-          const uint32_t i = transposed ? column : r;
-          const uint32_t j = transposed ? r : column;
-          move(cta.window + offset + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * i + j / 2].p)[tile], j % 2);
+        std::byte* row = cta.window + offset;
+        // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
+        if (!transposed) {
+          for (uint32_t pair = 0; pair < 4; ++pair)
+            move_pair(row + 4 * pair, static_cast<uint32_t*>(lanes.lanes[4 * r + pair].p)[tile]);
+          continue;
         }
+        for (uint32_t column = 0; column < 8; ++column)
+          move(row + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * column + r / 2].p)[tile], r % 2);
       }
     }
   });
@@ -457,17 +488,21 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
 }  // namespace
 
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
-  matrix_operation(WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
-                   [](std::byte* place, const uint32_t& word, uint32_t which) {
-                     const auto half = static_cast<uint16_t>(word >> 16 * which);
-                     std::memcpy(place, &half, sizeof(half));
-                   });
+  matrix_operation(
+      WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
+      [](std::byte* place, const uint32_t& word, uint32_t which) {
+        const auto half = static_cast<uint16_t>(word >> 16 * which);
+        std::memcpy(place, &half, sizeof(half));
+      },
+      [](std::byte* place, const uint32_t& word) { std::memcpy(place, &word, sizeof(word)); });
 }
 void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
-  matrix_operation(WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
-                   [](const std::byte* place, uint32_t& word, uint32_t which) {
-                     std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
-                   });
+  matrix_operation(
+      WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
+      [](const std::byte* place, uint32_t& word, uint32_t which) {
+        std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
+      },
+      [](const std::byte* place, uint32_t& word) { std::memcpy(&word, place, sizeof(word)); });
 }
 
 void grid_dependency_wait() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }

@@ -53,23 +53,43 @@ Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
 void Cluster::arrive(Thread& thread, Posted& posted) {
   posted.arrived |= 1u << thread.id.lane;
   posted.time = std::max(posted.time, thread.time);
-  if (posted.arrived == whole_warp) return execute_posted(thread);
-  if (plain_) look_up(thread);
+  execute_posted(thread);
 }
 
-// Lanes post in order, so what the last one comes to is always the oldest.
+void Cluster::account_for_posted(Thread& thread) {
+  native::Script& script = native::script;
+  const auto count = static_cast<uint64_t>(script.next - script.accounted);
+  const uint32_t bit = 1u << thread.id.lane;
+  uint64_t time = thread.time;
+  uint32_t last = 0;
+  for (Posted* posted = script.accounted; posted != script.next; ++posted) {
+    time += native::step_cost;
+    last = posted->arrived |= bit;
+    posted->time = std::max(posted->time, time);
+  }
+  thread.time = time;
+  thread.joined += count;
+  beats_.store(beats_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  script.accounted = script.next;
+  if (last != whole_warp) return;
+  execute_posted(thread);
+}
+
+// Lanes come to what is posted in its order, so what all have come to is always the oldest.
 void Cluster::execute_posted(Thread& thread) {
   Warp& warp = *thread.warp;
   WholeWarp& whole = warp.whole;
-  Posted& posted = whole[0];
-  posted.time = std::max(posted.time, thread.time);
-  if (posted.kind == PostedKind::wgmma)
-    wgmma(warp, posted);
-  else if (posted.kind == PostedKind::commit && posted.executes)
-    warp.wgmma.commit();
-  whole.pop();
-  ++whole.over;
-  if (plain_) look_up(thread);
+  if (warp.index / warpgroup_warps < warp.cta->warpgroups.size()) warpgroup(warp).last_b.panels.reset();
+  while (whole.posted() != 0 && whole[0].arrived == whole_warp) {
+    const Posted& posted = whole[0];
+    if (posted.kind == PostedKind::wgmma)
+      wgmma(warp, posted);
+    else if (posted.kind == PostedKind::commit && posted.executes)
+      warp.wgmma.commit();
+    whole.pop();
+    ++whole.over;
+  }
+  look_up(thread);
   if (whole.catching_up == 0) return;
   for (Thread* lane : warp.lanes) {
     const uint32_t bit = 1u << lane->id.lane;
@@ -89,7 +109,5 @@ void Cluster::catch_up(Thread& thread) {
     park(thread);
   }
 }
-
-void native::execute_posted() noexcept { Cluster::current()->cluster->execute_posted(*Cluster::current()); }
 
 }  // namespace warploom::loom

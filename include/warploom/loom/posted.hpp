@@ -5,12 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include "warploom/arch/config.hpp"
 #include "warploom/types/descriptor.hpp"
 
 namespace warploom::loom::native {
 
+struct Identity;
 struct WgmmaForm;
 struct WgmmaRegisters;
 
@@ -38,35 +40,35 @@ struct Posted {
   uint32_t first_lane = 0;
 };
 
-/// What a tick changes of a thread.
+/// What an operation without a call changes of a thread.
 struct ThreadHead {
   uint64_t time = 0;
   uint64_t joined = 0;  ///< collectives of the whole warp
 };
 
-/// What the running thread finds posted.
+/// What the running thread needs to know of the machine in order not to ask it.
 struct Script {
+  // What is posted: all of it, what the thread has come to, and what of that it has accounted for. Empty where
+  // anything is recorded or altered, or where threads give way to each other.
+  Posted* list = nullptr;
   Posted* next = nullptr;
   Posted* end = nullptr;
-  ThreadHead* thread = nullptr;
-  std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
+  Posted* accounted = nullptr;
   uint32_t lane = 0;
+  // The mbarrier that its warp waited for last, and how many of its phases are complete.
+  uint32_t wait_address = 0;
+  const uint64_t* wait_phase = nullptr;
+  const uint64_t* wait_time = nullptr;
+  ThreadHead* thread = nullptr;
+  const Identity* identity = nullptr;
+  std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
+  // Its CTA's shared memory.
+  const std::byte* window = nullptr;
+  uint32_t window_bytes = 0;
+  uint32_t rank_bits = 0;
 };
 extern thread_local constinit Script script;
 
 inline constexpr uint64_t step_cost = 4;  ///< nominal cycles of any operation
-
-/// The thread has done what `script.next` says.
-[[gnu::always_inline]] inline bool tick(Script& s) noexcept {
-  Posted& posted = *s.next++;
-  posted.arrived |= 1u << s.lane;
-  s.thread->time += step_cost;
-  ++s.thread->joined;
-  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  return posted.arrived == 0xffffffffu;
-}
-
-/// The last lane has come: executes what was posted first.
-void execute_posted() noexcept;
 
 }  // namespace warploom::loom::native
