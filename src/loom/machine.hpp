@@ -442,6 +442,20 @@ class Cluster {
     look_up(thread);
   }
   void enter_warp(Warp& warp);
+  /// The same for another lane of the warp that runs, none of whose posted operations it has come to.
+  [[gnu::always_inline]] void enter_next_lane(Thread& thread) {
+    running_ = &thread;
+    current_thread = &thread;
+    thread.state = Thread::State::running;
+    native::Script& script = native::script;
+    script.thread = &thread;
+    script.identity = &thread.id;
+    script.lane = thread.id.lane;
+    script.next = script.accounted = script.list;
+  }
+  /// Whether the next lane to run is one of this warp.
+  bool goes_on(const Warp& warp) const { return warp.queued && ready_.front() == &warp; }
+  FiberHost& host() { return memory_.host; }
   /// What the thread finds posted.
   [[gnu::always_inline]] void look_up(Thread& thread) {
     if (!plain_) return;

@@ -65,6 +65,36 @@ template <class Execute>
   end_collective(cluster, self, time);
 }
 
+/// The quick way through the middle of a meeting, for all lanes but the first and the last: the lane notes that it has
+/// come, and the next of the round goes on in its place. False: not so simple, and nothing has happened.
+[[gnu::always_inline]] inline bool pass_baton(Thread& self, const char* operation) {
+  Warp& warp = *self.warp;
+  WholeWarp& whole = warp.whole;
+  Collective& meeting = whole.meeting;
+  const uint32_t arrived = meeting.arrived | 1u << self.id.lane;
+  const uint32_t left = warp.round_left;
+  Script& s = script;
+  if (!whole.meets || meeting.operation != operation || arrived == whole_warp || left < 2 || s.next != s.end ||
+      s.list == nullptr || warp.exited != 0 || !warp.cluster->goes_on(warp)) [[unlikely]]
+    return false;
+  const uint64_t time = self.time + step_cost;
+  self.time = time;
+  ++self.joined;
+  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  meeting.arrived = arrived;
+  meeting.time = std::max(meeting.time, time);
+  self.state = Thread::State::meeting;
+  const uint32_t place = warp.round_next, after = (place + 1) % 32;
+  Thread& next = *warp.lanes[place];
+  warp.round_next = after;
+  warp.round_left = left - 1;
+  warp.lanes[after]->fiber.prefetch();
+  next.time = std::max(next.time, warp.round_time);
+  warp.cluster->enter_next_lane(next);
+  self.fiber.pass_to(next.fiber, warp.cluster->host());
+  return true;
+}
+
 template <class Execute>
 void warp_operation(Pc pc, const char* operation, const LaneArguments& arguments, Execute&& execute) {
   Thread& self = thread();
@@ -212,11 +242,24 @@ bool elect(uint32_t mask) noexcept {
   return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));
 }
 
-void syncwarp(uint32_t mask) noexcept {
-  if (mask != whole_warp) return collective(WARPLOOM_PC, "bar.warp.sync", mask, {}, [](const Collective&) {});
+namespace {
+constexpr char syncwarp_text[] = "bar.warp.sync";
+constexpr char wgmma_wait_text[] = "wgmma.wait_group";
+
+[[gnu::noinline]] void sync_some(Pc pc, uint32_t mask) {
+  collective(pc, syncwarp_text, mask, {}, [](const Collective&) {});
+}
+[[gnu::noinline]] void sync_all(Pc pc) {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
-  wait_or_execute(cluster, self, meet(cluster, self, WARPLOOM_PC, "bar.warp.sync"), [](const Collective&) {});
+  wait_or_execute(cluster, self, meet(cluster, self, pc, syncwarp_text), [](const Collective&) {});
+}
+}  // namespace
+
+void syncwarp(uint32_t mask) noexcept {
+  if (mask != whole_warp) [[unlikely]]
+    return sync_some(WARPLOOM_PC, mask);
+  if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PC);
 }
 
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
@@ -418,12 +461,12 @@ void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
 }
 bool post_wgmma_fence() noexcept { return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PC); }
 void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PC); }
-void wgmma_wait_group(uint32_t pending) noexcept {
-  const Pc pc = WARPLOOM_PC;
+namespace {
+[[gnu::noinline]] void wait_for_groups(Pc pc, uint32_t pending) {
   Thread& self = thread();
   Warp& warp = *self.warp;
   Cluster& cluster = *warp.cluster;
-  const bool last = meet(cluster, self, pc, "wgmma.wait_group");
+  const bool last = meet(cluster, self, pc, wgmma_wait_text);
   Collective& meeting = warp.whole.meeting;
   if (meeting.first_lane == self.id.lane)
     meeting.common.a = pending;
@@ -440,6 +483,13 @@ void wgmma_wait_group(uint32_t pending) noexcept {
     return cluster.start_round(self, *over);
   }
   cluster.leave(self);
+}
+}  // namespace
+
+void wgmma_wait_group(uint32_t pending) noexcept {
+  Thread& self = thread();
+  if (self.warp->whole.meeting.common.a == pending && pass_baton(self, wgmma_wait_text)) return;
+  wait_for_groups(WARPLOOM_PC, pending);
 }
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
   thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);

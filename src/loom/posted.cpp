@@ -60,18 +60,17 @@ void Cluster::account_for_posted(Thread& thread) {
   native::Script& script = native::script;
   const auto count = static_cast<uint64_t>(script.next - script.accounted);
   const uint32_t bit = 1u << thread.id.lane;
-  uint64_t time = thread.time;
-  uint32_t last = 0;
-  for (Posted* posted = script.accounted; posted != script.next; ++posted) {
-    time += native::step_cost;
-    last = posted->arrived |= bit;
-    posted->time = std::max(posted->time, time);
-  }
-  thread.time = time;
+  uint32_t arrived = 0;
+  for (Posted* posted = script.accounted; posted != script.next; ++posted) arrived = posted->arrived |= bit;
   thread.joined += count;
+  thread.time += native::step_cost * count;
   beats_.store(beats_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   script.accounted = script.next;
-  if (last != whole_warp) return;
+  if (arrived != whole_warp) return;
+  for (uint32_t i = 0; i < thread.warp->whole.posted(); ++i) {
+    Posted& posted = thread.warp->whole[i];
+    posted.time = std::max(posted.time, thread.time);
+  }
   execute_posted(thread);
 }
 
