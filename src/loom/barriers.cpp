@@ -88,7 +88,7 @@ void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
   step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   barrier.live = false;
-  native::script.wait_address = 0;
+  for (native::KnownBarrier& known : native::script.barriers) known = {};
   std::memset(thread.cta->window + barrier.offset, 0xff, 8);
 }
 
@@ -204,7 +204,11 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
 }
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
-  step(thread, pc);
+  // Who waits shows nothing of itself: no need to catch up.
+  if (runs_ahead_)
+    count_step(thread, pc);
+  else
+    step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.wait", pc, barrier);
   if (altered.times == 0) return;
@@ -241,9 +245,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
          signalled_by(*barrier));
   }
   if (plain_ && phases != 0) {
-    native::script.wait_address = address;
-    native::script.wait_phase = &barrier->state.phase;
-    native::script.wait_time = &barrier->completed_at;
+    native::script.known_barrier(address) = {address, thread.warp, &barrier->state.phase, &barrier->completed_at};
   }
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),

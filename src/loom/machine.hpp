@@ -553,17 +553,30 @@ class Cluster {
   Posted& post(Thread& thread, Pc pc, PostedKind kind);
   void arrive(Thread& thread, Posted& posted);
   /// What all lanes have come to.
-  void execute_posted(Thread& thread);
+  void execute_posted(Warp& warp);
+  void go_on_with_posted(Warp& warp);
   /// Waits until all that the thread has posted has executed.
   void catch_up(Thread& thread);
   [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
   void post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane);
   bool post_wgmma_fence(Thread& thread, Pc pc);
   void post_wgmma_commit(Thread& thread, Pc pc);
+  void post_sync(Thread& thread, Pc pc);
+  void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);
+  /// Whether lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held
+  /// up behind it one by one.
+  bool runs_ahead() const { return runs_ahead_; }
+  /// What the thread's next collective of the whole warp was posted as, if it was.
+  const Posted* posted_for(const Thread& thread) const {
+    const WholeWarp& whole = thread.warp->whole;
+    const uint64_t place = thread.joined - whole.over;
+    return place < whole.posted() ? &whole[place] : nullptr;
+  }
 
   // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
   /// Threads that meet are parked like all others, to whoever looks for the reason of a standstill.
   void note_meetings();
+  void note_oldest_posted(Thread& thread);
   /// The others of a collective of the whole warp go on, one after the other.
   [[gnu::always_inline]] void start_round(Thread& thread, uint64_t time) {
     if (!passes_) return wake_others(thread, whole_warp, time);
@@ -679,6 +692,7 @@ class Cluster {
   bool priorities_;  ///< ... by random priority
   bool passes_;      ///< threads hand over to each other
   bool plain_;       ///< nothing is recorded or altered, and no thread gives way
+  bool runs_ahead_;
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::deque<Warp*> ready_;

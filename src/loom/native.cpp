@@ -252,6 +252,11 @@ constexpr char wgmma_wait_text[] = "wgmma.wait_group";
 [[gnu::noinline]] void sync_all(Pc pc) {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
+  // Others may be there already, on their way to a signal.
+  if (const Posted* posted = cluster.posted_for(self); posted != nullptr && posted->kind == PostedKind::sync) {
+    cluster.post_sync(self, pc);
+    return cluster.catch_up(self);
+  }
   wait_or_execute(cluster, self, meet(cluster, self, pc, syncwarp_text), [](const Collective&) {});
 }
 }  // namespace
@@ -260,6 +265,13 @@ void syncwarp(uint32_t mask) noexcept {
   if (mask != whole_warp) [[unlikely]]
     return sync_some(WARPLOOM_PC, mask);
   if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PC);
+}
+void post_sync() noexcept {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  // Where lanes wait in it, it is a barrier like any other.
+  if (!cluster.runs_ahead() || self.warp->whole.meets) return syncwarp(whole_warp);
+  cluster.post_sync(self, WARPLOOM_PC);
 }
 
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
@@ -344,10 +356,12 @@ void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
 }
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
   // Other lanes of a warp find what the first has found.
-  const Script& s = script;
-  if (s.wait_address == barrier && s.next == s.list && *s.wait_phase == phases) [[likely]] {
+  Script& s = script;
+  const KnownBarrier& known = s.known_barrier(barrier);
+  if (known.address == barrier && known.warp == s.warp && *known.phase == phases && (s.next == s.list || s.runs_ahead))
+      [[likely]] {
     const uint64_t time = s.thread->time + step_cost;
-    s.thread->time = std::max(time, *s.wait_time);
+    s.thread->time = std::max(time, *known.time);
     s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
@@ -466,6 +480,10 @@ namespace {
   Thread& self = thread();
   Warp& warp = *self.warp;
   Cluster& cluster = *warp.cluster;
+  if (const Posted* posted = cluster.posted_for(self); posted != nullptr && posted->kind == PostedKind::wait) {
+    cluster.post_wgmma_wait(self, pc, pending);
+    return cluster.catch_up(self);
+  }
   const bool last = meet(cluster, self, pc, wgmma_wait_text);
   Collective& meeting = warp.whole.meeting;
   if (meeting.first_lane == self.id.lane)
@@ -490,6 +508,12 @@ void wgmma_wait_group(uint32_t pending) noexcept {
   Thread& self = thread();
   if (self.warp->whole.meeting.common.a == pending && pass_baton(self, wgmma_wait_text)) return;
   wait_for_groups(WARPLOOM_PC, pending);
+}
+void post_wgmma_wait(uint32_t pending) noexcept {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  if (!cluster.runs_ahead() || self.warp->whole.meets) return wgmma_wait_group(pending);
+  cluster.post_wgmma_wait(self, WARPLOOM_PC, pending);
 }
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
   thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);

@@ -44,7 +44,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
       plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites &&
-             !launch.options->mutation) {
+             !launch.options->mutation),
+      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};
@@ -169,7 +170,9 @@ Thread* Cluster::pick() {
 }
 
 void Cluster::run() {
-  native::script = {.beats = &beats_};
+  native::script = {};
+  native::script.runs_ahead = runs_ahead_;
+  native::script.beats = &beats_;
   const Policy policy = launch_.options->schedule.policy;
   while (!dead_) {
     if (policy == Policy::random && !pending_.empty() && random_.one_in(completion_odds)) {
@@ -270,6 +273,9 @@ void Cluster::note_meetings() {
     for (const auto& warp : cta->warps) {
       for (uint32_t i = 0; i < warp->round_left; ++i)
         warp->lanes[(warp->round_next + i) % 32]->state = Thread::State::ready;
+      // What a lane waits for that catches up has changed meanwhile.
+      for (Thread* lane : warp->lanes)
+        if ((warp->whole.catching_up >> lane->id.lane & 1) != 0) note_oldest_posted(*lane);
       for (Thread* lane : warp->lanes) {
         if (lane->state != Thread::State::meeting) continue;
         const Collective& meeting = warp->whole.meeting;
@@ -320,7 +326,7 @@ void Cluster::unblock_warp(Warp& warp, uint64_t time) {
 void Cluster::enter_warp(Warp& warp) {
   script_warp_ = &warp;
   native::Script& script = native::script;
-  script.wait_address = 0;  // no barrier is there
+  script.warp = &warp;
   script.window = warp.cta->window;
   script.window_bytes = warp.cta->window_bytes;
   script.rank_bits = warp.cta->rank << rank_shift;
@@ -328,7 +334,7 @@ void Cluster::enter_warp(Warp& warp) {
 
 void Cluster::fail(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
   add_finding(&thread, pc, code, std::move(message), std::move(notes));
-  for (;;) thread.fiber.suspend();
+  for (;;) running_->fiber.suspend();  // it may execute something on behalf of another
 }
 
 void Cluster::fail_async(const AsyncOp& op, const char* code, std::string message) {

@@ -239,6 +239,10 @@ void Cluster::complete_wgmma(WgmmaInstruction& op) {
     Warp& warp = *op.first->cta->warps[first + i];
     if (!warp.wgmma.waiting || !wgmma_covered(warp)) continue;
     warp.wgmma.waiting = false;
+    if (warp.whole.held_up) {
+      go_on_with_posted(warp);
+      continue;
+    }
     const uint64_t before = warp.whole.meeting.time, time = std::max(before, release_wgmma(warp));
     unblock_warp(warp, time);
     if (time > before) record(EventKind::wait, *warp.cta, warp.index, before, time, 0, "wgmma groups");

@@ -42,6 +42,13 @@ void fence_gpu() noexcept;
 enum class Shuffle : uint8_t { index, exclusive_or, up, down };
 bool elect(uint32_t mask) noexcept;
 void syncwarp(uint32_t mask) noexcept;
+void post_sync() noexcept;
+WARPLOOM_FN void syncwarp_before_signal() noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::sync) [[unlikely]]
+    return post_sync();
+  ++s.next;
+}
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept;
 /// Reports lanes that do not agree on the value.
 uint32_t uniform(uint32_t value) noexcept;
@@ -183,6 +190,13 @@ WARPLOOM_FN void wgmma_commit_group() noexcept {
   ++s.next;
 }
 void wgmma_wait_group(uint32_t pending) noexcept;
+void post_wgmma_wait(uint32_t pending) noexcept;
+WARPLOOM_FN void wgmma_wait_group_before_signal(uint32_t pending) noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::wait || s.next->pending != pending) [[unlikely]]
+    return post_wgmma_wait(pending);
+  ++s.next;
+}
 /// A fragment was read, written or destroyed while a wgmma used it.
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept;
 

@@ -24,13 +24,14 @@ struct PostedRegisters {
   WgmmaRegisters* a_state[32];
 };
 
-enum class PostedKind : uint8_t { fence, wgmma, commit };
+enum class PostedKind : uint8_t { fence, wgmma, commit, wait, sync };
 
 struct Posted {
   PostedKind kind = PostedKind::fence;
   bool executes = false;  ///< false: the mutation seam dropped it
   bool accumulate = false;
-  uint8_t k = 0;  ///< of a wgmma with both operands in shared memory; 0: one that lanes cannot tick off
+  uint8_t k = 0;        ///< of a wgmma with both operands in shared memory; 0: one that lanes cannot tick off
+  uint8_t pending = 0;  ///< groups that a wait leaves
   uint32_t arrived = 0;
   const WgmmaForm* form = nullptr;
   uint64_t a_descriptor = 0, b_descriptor = 0;
@@ -46,6 +47,14 @@ struct ThreadHead {
   uint64_t joined = 0;  ///< collectives of the whole warp
 };
 
+/// An mbarrier that a warp has waited for: how many of its phases are complete, and since when.
+struct KnownBarrier {
+  uint32_t address = 0;
+  const void* warp = nullptr;
+  const uint64_t* phase = nullptr;
+  const uint64_t* time = nullptr;
+};
+
 /// What the running thread needs to know of the machine in order not to ask it.
 struct Script {
   // What is posted: all of it, what the thread has come to, and what of that it has accounted for. Empty where
@@ -55,10 +64,8 @@ struct Script {
   Posted* end = nullptr;
   Posted* accounted = nullptr;
   uint32_t lane = 0;
-  // The mbarrier that its warp waited for last, and how many of its phases are complete.
-  uint32_t wait_address = 0;
-  const uint64_t* wait_phase = nullptr;
-  const uint64_t* wait_time = nullptr;
+  bool runs_ahead = false;  ///< a wait that is over need not wait for what was posted
+  const void* warp = nullptr;
   ThreadHead* thread = nullptr;
   const Identity* identity = nullptr;
   std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
@@ -66,6 +73,11 @@ struct Script {
   const std::byte* window = nullptr;
   uint32_t window_bytes = 0;
   uint32_t rank_bits = 0;
+  KnownBarrier barriers[64];  ///< of all warps, by a hash
+
+  KnownBarrier& known_barrier(uint32_t address) {
+    return barriers[(address >> 3 ^ static_cast<uint32_t>(reinterpret_cast<uintptr_t>(warp) >> 8) * 5) % 64];
+  }
 };
 extern thread_local constinit Script script;
 
