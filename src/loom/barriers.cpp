@@ -88,6 +88,7 @@ void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
   step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   barrier.live = false;
+  for (native::KnownBarrier& known : native::script.barriers) known = {};
   std::memset(thread.cta->window + barrier.offset, 0xff, 8);
 }
 
@@ -207,13 +208,11 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
 }
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
-  step(thread, pc);
-  auto& last = thread.warp->last_wait;
-  if (plain_ && last.address == address && last.phases == phases && last.barrier->live &&
-      last.barrier->state.phase == phases) {
-    thread.time = std::max(thread.time, last.barrier->completed_at);
-    return;
-  }
+  // Who waits shows nothing of itself: no need to catch up.
+  if (runs_ahead_)
+    count_step(thread, pc);
+  else
+    step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.wait", pc, barrier);
   if (altered.times == 0) return;
@@ -249,7 +248,9 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
                                                    : "that phase has not begun"),
          signalled_by(*barrier));
   }
-  if (phases != 0) last = {address, phases, barrier};
+  if (plain_ && phases != 0) {
+    native::script.known_barrier(address) = {address, thread.warp, &barrier->state.phase, &barrier->completed_at};
+  }
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
            barrier->name());

@@ -427,7 +427,9 @@ class Diagnosis {
     for (const Thread* lane : cluster_.cta(agents.cta).warps[agents.first_warp]->lanes) {
       if ((missing >> lane->id.lane & 1) == 0) continue;
       text += fmt::format("; lane {} {}", lane->id.lane,
-                          lane->state == Thread::State::exited ? std::string("has exited") : whereabouts(*lane));
+                          lane->state == Thread::State::exited   ? std::string("has exited")
+                          : lane->state == Thread::State::parked ? whereabouts(*lane)
+                                                                 : std::string("is running"));
       break;
     }
     waiter.causes.push_back(std::move(text));

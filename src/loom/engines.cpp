@@ -188,7 +188,10 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::mma:
     case AsyncOp::Kind::tmem_copy:
     case AsyncOp::Kind::tmem_shift: return complete_tcgen05(op);
-    case AsyncOp::Kind::wgmma: complete_wgmma(*op.wgmma); return;
+    case AsyncOp::Kind::wgmma:
+      warpgroup(*op.wgmma->first).last_b.panels.reset();  // shared memory may have changed since the last one
+      complete_wgmma(*op.wgmma);
+      return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
         fail_async(op, "EXIT-REMOTE",

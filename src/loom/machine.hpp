@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -180,23 +181,33 @@ struct Warp {
   std::vector<std::unique_ptr<Collective>> open;  ///< of some lanes only
   std::vector<TmemAccess> accesses;
   LaneQueue ready;
+  // Lanes that met, or that a wait of the whole warp held up, go on one after the other; before those of `ready`.
+  uint32_t round_next = 0, round_left = 0;
+  uint64_t round_time = 0;
+  bool blocked = false;  ///< all lanes wait for the same, in no hurry to say so: note_meetings() does
+  Wait blocked_by;
   std::vector<std::pair<uint32_t, uint8_t>> sides;  ///< ring, by its first barrier -> the side it waits on
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
   bool role_closed = false;   ///< its event has been recorded
   uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
-  struct {
-    uint32_t address = 0;
-    uint32_t phases = 0;
-    const Barrier* barrier = nullptr;
-  } last_wait;  ///< for an mbarrier, by any lane; the others need not find it again
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
   uint32_t exited = 0;  ///< lanes that have
   TracePoints trace;
 
+  bool can_run() const { return round_left != 0 || !ready.empty(); }
+  Thread* next_lane() {
+    if (round_left == 0) return ready.pop_front();
+    Thread* lane = lanes[round_next];
+    round_next = (round_next + 1) % 32;
+    --round_left;
+    lane->time = std::max(lane->time, round_time);
+    return lane;
+  }
+  const Thread* lane_after() const { return round_left != 0 ? lanes[round_next] : ready.front(); }
   bool in_collective() const { return whole.meets || whole.posted() != 0 || !open.empty(); }
 };
 
@@ -437,8 +448,8 @@ class Cluster {
     if (passes_ && thread.warp->exited == 0) {
       Warp& warp = *thread.warp;
       if (warp.queued && ready_.front() == &warp) {
-        next = warp.ready.pop_front();
-        if (warp.ready.empty()) {
+        next = warp.next_lane();
+        if (!warp.can_run()) {
           warp.queued = false;
           ready_.pop_front();
         }
@@ -448,7 +459,7 @@ class Cluster {
     }
     if (next == nullptr) return thread.fiber.suspend();
     // The stack of the one after it is most likely in no first-level cache.
-    if (const Thread* after = next->warp->ready.front()) after->fiber.prefetch();
+    if (const Thread* after = next->warp->lane_after()) after->fiber.prefetch();
     enter(*next);
     if (next != &thread) thread.fiber.pass_to(next->fiber, memory_.host);
   }
@@ -459,15 +470,40 @@ class Cluster {
     thread.state = Thread::State::running;
     native::Script& script = native::script;
     script.thread = &thread;
+    script.identity = &thread.id;
     script.lane = thread.id.lane;
-    if (plain_) look_up(thread);
+    if (script_warp_ != thread.warp) enter_warp(*thread.warp);
+    look_up(thread);
   }
+  void enter_warp(Warp& warp);
+  /// The same for another lane of the warp that runs, none of whose posted operations it has come to.
+  [[gnu::always_inline]] void enter_next_lane(Thread& thread) {
+    running_ = &thread;
+    current_thread = &thread;
+    thread.state = Thread::State::running;
+    native::Script& script = native::script;
+    script.thread = &thread;
+    script.identity = &thread.id;
+    script.lane = thread.id.lane;
+    script.next = script.accounted = script.list;
+  }
+  /// Whether the next lane to run is one of this warp.
+  bool goes_on(const Warp& warp) const { return warp.queued && ready_.front() == &warp; }
+  FiberHost& host() { return memory_.host; }
   /// What the thread finds posted.
   [[gnu::always_inline]] void look_up(Thread& thread) {
+    if (!plain_) return;
     WholeWarp& whole = thread.warp->whole;
-    native::script.next = whole.begin() + (thread.joined - whole.over);
-    native::script.end = whole.end();
+    native::Script& script = native::script;
+    script.list = whole.begin();
+    script.next = script.accounted = script.list + (thread.joined - whole.over);
+    script.end = whole.end();
   }
+  /// The thread has come to more of what is posted, without a call. To be caught up with at its next call.
+  [[gnu::always_inline]] void account(Thread& thread) {
+    if (native::script.next != native::script.accounted) account_for_posted(thread);
+  }
+  void account_for_posted(Thread& thread);
   void wake(Thread& thread, uint64_t time);
   /// Records the finding and parks the thread for good.
   [[noreturn]] void fail(Thread& thread, Pc pc, const char* code, std::string message,
@@ -576,7 +612,8 @@ class Cluster {
   // ---- warpgroups (wgmma.cpp, registers.cpp); warp operations
   Warpgroup& warpgroup(const Warp& warp) { return warp.cta->warpgroups[warp.index / warpgroup_warps]; }
   void wgmma(Warp& warp, const Posted& posted);
-  void wgmma_wait(Warp& warp, Pc pc, uint32_t pending);
+  /// When the warp's wait for its groups is over; none: it is blocked.
+  std::optional<uint64_t> wgmma_wait(Warp& warp, Pc pc, uint32_t pending);
   void wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers);
   void set_max_registers(Warp& warp, Pc pc, uint32_t count, bool increase);
 
@@ -584,28 +621,45 @@ class Cluster {
   /// Joins the thread's next collective of the whole warp, which must be this one. `arrive` comes after it.
   Posted& post(Thread& thread, Pc pc, PostedKind kind);
   void arrive(Thread& thread, Posted& posted);
-  void execute_posted(Thread& thread);
+  /// What all lanes have come to.
+  void execute_posted(Warp& warp);
+  void go_on_with_posted(Warp& warp);
   /// Waits until all that the thread has posted has executed.
   void catch_up(Thread& thread);
   [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
   void post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane);
   bool post_wgmma_fence(Thread& thread, Pc pc);
   void post_wgmma_commit(Thread& thread, Pc pc);
+  void post_sync(Thread& thread, Pc pc);
+  void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);
+  /// Whether lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held
+  /// up behind it one by one.
+  bool runs_ahead() const { return runs_ahead_; }
+  /// What the thread's next collective of the whole warp was posted as, if it was.
+  const Posted* posted_for(const Thread& thread) const {
+    const WholeWarp& whole = thread.warp->whole;
+    const uint64_t place = thread.joined - whole.over;
+    return place < whole.posted() ? &whole[place] : nullptr;
+  }
 
   // ---- warp collectives (native.cpp assembles them): parks or wakes all lanes of a warp
   /// Threads that meet are parked like all others, to whoever looks for the reason of a standstill.
   void note_meetings();
-  /// What waking each of these lanes but one would do. They come from a collective, at one time.
-  void wake_others(Thread& thread, uint32_t mask, uint64_t time) {
+  void note_oldest_posted(Thread& thread);
+  /// The others of a collective of the whole warp go on, one after the other.
+  [[gnu::always_inline]] void start_round(Thread& thread, uint64_t time) {
+    if (!passes_) return wake_others(thread, whole_warp, time);
     Warp& warp = *thread.warp;
-    for (Thread* lane : warp.lanes) {
-      if (lane == &thread || (mask >> lane->id.lane & 1) == 0) continue;
-      lane->time = time;
-      lane->state = Thread::State::ready;
-      warp.ready.push_back(lane);
-    }
-    if (!warp.queued && !warp.ready.empty()) queue_first(warp);
+    warp.round_next = (thread.id.lane + 1) % 32;
+    warp.round_left = 31;
+    warp.round_time = time;
+    if (!warp.queued) queue_first(warp);
   }
+  /// Wakes those lanes of the thread's warp.
+  void wake_others(Thread& thread, uint32_t mask, uint64_t time);
+  /// The same as park_warp for a warp of which all but the running lane are in a meeting, and wake_warp.
+  void block_warp(Thread& thread, const Wait& wait);
+  void unblock_warp(Warp& warp, uint64_t time);
   void park_warp(Warp& warp, const Wait& wait);
   void wake_warp(Warp& warp, uint64_t time);
 
@@ -636,8 +690,6 @@ class Cluster {
   /// A warp that has met goes on, and so does a warpgroup: their stacks are in the cache. Not for ever, others may have
   /// what they poll for.
   void queue_first(Warp& warp);
-  /// Wakes a warp of the warpgroup that is running.
-  void wake_partner(Warp& warp, uint64_t time);
   Thread* pick();
   bool complete_one(bool forced);
   void thread_exited(Thread& thread);
@@ -710,11 +762,12 @@ class Cluster {
 
   // wgmma.cpp, registers.cpp
   void check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLane& lane, uint32_t k);
+  const WgmmaOperation& legal_wgmma(Thread& thread, const Posted& posted, const native::WgmmaLane& lane);
   void start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op);
   void complete_wgmma(WgmmaInstruction& op);
   void multiply_wgmma(const WgmmaInstruction& op);
   bool wgmma_covered(const Warp& warp) const;
-  void release_wgmma(Warp& warp);
+  uint64_t release_wgmma(Warp& warp);
   bool wgmma_left_at_exit(Thread& thread);
   /// At a standstill or at the end: did only a part of a warpgroup execute what all of it must? Records the finding.
   bool partial_warpgroup();
@@ -732,11 +785,13 @@ class Cluster {
   bool priorities_;  ///< ... by random priority
   bool passes_;      ///< threads hand over to each other
   bool plain_;       ///< nothing is recorded or altered, and no thread gives way
+  bool runs_ahead_;
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::deque<Warp*> ready_;
   const Warpgroup* last_ = nullptr;  ///< whose warp ran last, and how often one of them has gone before others
   uint32_t turns_ = 0;
+  const Warp* script_warp_ = nullptr;  ///< whom native::script is about
   std::vector<std::unique_ptr<AsyncOp>> pending_;
   std::vector<MmaSum> sums_;  ///< of executed tcgen05.mma
   Thread* running_ = nullptr;

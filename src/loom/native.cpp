@@ -14,12 +14,16 @@
 namespace warploom::loom::native {
 namespace {
 
-Thread& thread() { return *Cluster::current(); }
+Thread& thread() {
+  Thread& running = *Cluster::current();
+  running.warp->cluster->account(running);
+  return running;
+}
 
 /// What every collective ends with: the last lane has executed it for all, and they go on.
-[[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint32_t mask, uint64_t time) {
+[[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint64_t time) {
   if (self.state == Thread::State::parked) return cluster.leave(self);  // the operation blocks the warp as a whole
-  cluster.wake_others(self, mask, time);
+  cluster.start_round(self, time);
 }
 
 /// The lane comes to a collective of the whole warp. True where it is the last.
@@ -58,7 +62,37 @@ template <class Execute>
   const uint64_t time = whole.meeting.time;
   self.time = time;
   execute(whole.meeting);
-  end_collective(cluster, self, whole_warp, time);
+  end_collective(cluster, self, time);
+}
+
+/// The quick way through the middle of a meeting, for all lanes but the first and the last: the lane notes that it has
+/// come, and the next of the round goes on in its place. False: not so simple, and nothing has happened.
+[[gnu::always_inline]] inline bool pass_baton(Thread& self, const char* operation) {
+  Warp& warp = *self.warp;
+  WholeWarp& whole = warp.whole;
+  Collective& meeting = whole.meeting;
+  const uint32_t arrived = meeting.arrived | 1u << self.id.lane;
+  const uint32_t left = warp.round_left;
+  Script& s = script;
+  if (!whole.meets || meeting.operation != operation || arrived == whole_warp || left < 2 || s.next != s.end ||
+      s.list == nullptr || warp.exited != 0 || !warp.cluster->goes_on(warp)) [[unlikely]]
+    return false;
+  const uint64_t time = self.time + step_cost;
+  self.time = time;
+  ++self.joined;
+  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  meeting.arrived = arrived;
+  meeting.time = std::max(meeting.time, time);
+  self.state = Thread::State::meeting;
+  const uint32_t place = warp.round_next, after = (place + 1) % 32;
+  Thread& next = *warp.lanes[place];
+  warp.round_next = after;
+  warp.round_left = left - 1;
+  warp.lanes[after]->fiber.prefetch();
+  next.time = std::max(next.time, warp.round_time);
+  warp.cluster->enter_next_lane(next);
+  self.fiber.pass_to(next.fiber, warp.cluster->host());
+  return true;
 }
 
 template <class Execute>
@@ -144,22 +178,19 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
   for (Thread* other : warp.lanes)
     if ((mask >> other->id.lane & 1) != 0) other->time = complete->time;
   execute(*complete);
-  end_collective(cluster, self, mask, complete->time);
+  if (self.state == Thread::State::parked) return cluster.leave(self);
+  cluster.wake_others(self, mask, complete->time);
 }
 
 }  // namespace
 
-const Identity& self() noexcept { return thread().id; }
-
 void* shared_base() noexcept { return thread().cta->window + window_start; }
 
-uint32_t shared_address(const void* object) noexcept {
+uint32_t foreign_address(const void* object) noexcept {
+  (void)object;
   Thread& self = thread();
-  const auto offset = static_cast<const std::byte*>(object) - self.cta->window;
-  if (offset < 0 || offset >= self.cta->window_bytes)
-    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
-                       "the address of an object that is not in this CTA's shared memory");
-  return self.cta->rank << rank_shift | static_cast<uint32_t>(offset);
+  self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+                     "the address of an object that is not in this CTA's shared memory");
 }
 
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
@@ -213,11 +244,36 @@ bool elect(uint32_t mask) noexcept {
   return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));
 }
 
-void syncwarp(uint32_t mask) noexcept {
-  if (mask != whole_warp) return collective(WARPLOOM_PC, "bar.warp.sync", mask, {}, [](const Collective&) {});
+namespace {
+constexpr char syncwarp_text[] = "bar.warp.sync";
+constexpr char wgmma_wait_text[] = "wgmma.wait_group";
+
+[[gnu::noinline]] void sync_some(Pc pc, uint32_t mask) {
+  collective(pc, syncwarp_text, mask, {}, [](const Collective&) {});
+}
+[[gnu::noinline]] void sync_all(Pc pc) {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
-  wait_or_execute(cluster, self, meet(cluster, self, WARPLOOM_PC, "bar.warp.sync"), [](const Collective&) {});
+  // Others may be there already, on their way to a signal.
+  if (const Posted* posted = cluster.posted_for(self); posted != nullptr && posted->kind == PostedKind::sync) {
+    cluster.post_sync(self, pc);
+    return cluster.catch_up(self);
+  }
+  wait_or_execute(cluster, self, meet(cluster, self, pc, syncwarp_text), [](const Collective&) {});
+}
+}  // namespace
+
+void syncwarp(uint32_t mask) noexcept {
+  if (mask != whole_warp) [[unlikely]]
+    return sync_some(WARPLOOM_PC, mask);
+  if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PC);
+}
+void post_sync() noexcept {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  // Where lanes wait in it, it is a barrier like any other.
+  if (cluster.runs_ahead() && !self.warp->whole.meets) return cluster.post_sync(self, WARPLOOM_PC);
+  if (!pass_baton(self, syncwarp_text)) sync_all(WARPLOOM_PC);
 }
 
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
@@ -301,6 +357,16 @@ void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_drop, count, 0);
 }
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+  // Other lanes of a warp find what the first has found.
+  Script& s = script;
+  const KnownBarrier& known = s.known_barrier(barrier);
+  if (known.address == barrier && known.warp == s.warp && *known.phase == phases && (s.next == s.list || s.runs_ahead))
+      [[likely]] {
+    const uint64_t time = s.thread->time + step_cost;
+    s.thread->time = std::max(time, *known.time);
+    s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
   thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {
@@ -452,10 +518,45 @@ void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
 }
 bool post_wgmma_fence() noexcept { return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PC); }
 void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PC); }
+namespace {
+[[gnu::noinline]] void wait_for_groups(Pc pc, uint32_t pending) {
+  Thread& self = thread();
+  Warp& warp = *self.warp;
+  Cluster& cluster = *warp.cluster;
+  if (const Posted* posted = cluster.posted_for(self); posted != nullptr && posted->kind == PostedKind::wait) {
+    cluster.post_wgmma_wait(self, pc, pending);
+    return cluster.catch_up(self);
+  }
+  const bool last = meet(cluster, self, pc, wgmma_wait_text);
+  Collective& meeting = warp.whole.meeting;
+  if (meeting.first_lane == self.id.lane)
+    meeting.common.a = pending;
+  else if (meeting.common.a != pending) [[unlikely]]
+    fail_unlike(self, pc);
+  if (!last) {
+    self.state = Thread::State::meeting;
+    return cluster.leave(self);
+  }
+  warp.whole.meets = false;
+  ++warp.whole.over;
+  if (const std::optional<uint64_t> over = cluster.wgmma_wait(warp, pc, pending)) {
+    self.time = *over;
+    return cluster.start_round(self, *over);
+  }
+  cluster.leave(self);
+}
+}  // namespace
+
 void wgmma_wait_group(uint32_t pending) noexcept {
-  const Pc pc = WARPLOOM_PC;
-  uniform_operation(pc, "wgmma.wait_group", {.a = pending},
-                    [&](const Collective&) { thread().cluster->wgmma_wait(*thread().warp, pc, pending); });
+  Thread& self = thread();
+  if (self.warp->whole.meeting.common.a == pending && pass_baton(self, wgmma_wait_text)) return;
+  wait_for_groups(WARPLOOM_PC, pending);
+}
+void post_wgmma_wait(uint32_t pending) noexcept {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  if (!cluster.runs_ahead() || self.warp->whole.meets) return wgmma_wait_group(pending);
+  cluster.post_wgmma_wait(self, WARPLOOM_PC, pending);
 }
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
   thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);
@@ -470,12 +571,13 @@ void set_max_registers(uint32_t count, bool increase) noexcept {
 
 namespace {
 
-/// What stmatrix and ldmatrix share: move(place in shared memory, lane, register, which half of it) for every element.
-template <class Move>
+/// What stmatrix and ldmatrix share: move(place in shared memory, lane's register, which half of it) for every element,
+/// or, where pairs of them stay together, move_pair(place, register).
+template <class Move, class MovePair>
 void matrix_operation(Pc pc, const char* operation, const LaneArguments& arguments, uint32_t tiles, bool transposed,
-                      Move&& move) {
+                      Move&& move, MovePair&& move_pair) {
   warp_operation(pc, operation, arguments, [&](const Collective& lanes) {
-    Thread& self = thread();
+    Thread& self = *Cluster::current();
     Cta& cta = *self.cta;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
       for (uint32_t r = 0; r < 8; ++r) {
@@ -486,12 +588,15 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
                              fmt::format("row {} of {} tile {} is at 0x{:08x}; a 16-byte aligned address of this "
                                          "CTA's shared memory is needed",
                                          r, operation, tile, address));
-        for (uint32_t column = 0; column < 8; ++column) {
-          // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
-          const uint32_t i = transposed ? column : r;
-          const uint32_t j = transposed ? r : column;
-          move(cta.window + offset + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * i + j / 2].p)[tile], j % 2);
+        std::byte* row = cta.window + offset;
+        // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
+        if (!transposed) {
+          for (uint32_t pair = 0; pair < 4; ++pair)
+            move_pair(row + 4 * pair, static_cast<uint32_t*>(lanes.lanes[4 * r + pair].p)[tile]);
+          continue;
         }
+        for (uint32_t column = 0; column < 8; ++column)
+          move(row + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * column + r / 2].p)[tile], r % 2);
       }
     }
   });
@@ -500,17 +605,21 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
 }  // namespace
 
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
-  matrix_operation(WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
-                   [](std::byte* place, const uint32_t& word, uint32_t which) {
-                     const auto half = static_cast<uint16_t>(word >> 16 * which);
-                     std::memcpy(place, &half, sizeof(half));
-                   });
+  matrix_operation(
+      WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
+      [](std::byte* place, const uint32_t& word, uint32_t which) {
+        const auto half = static_cast<uint16_t>(word >> 16 * which);
+        std::memcpy(place, &half, sizeof(half));
+      },
+      [](std::byte* place, const uint32_t& word) { std::memcpy(place, &word, sizeof(word)); });
 }
 void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
-  matrix_operation(WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
-                   [](const std::byte* place, uint32_t& word, uint32_t which) {
-                     std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
-                   });
+  matrix_operation(
+      WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
+      [](const std::byte* place, uint32_t& word, uint32_t which) {
+        std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
+      },
+      [](const std::byte* place, uint32_t& word) { std::memcpy(&word, place, sizeof(word)); });
 }
 
 void grid_dependency_wait() noexcept { thread().cluster->grid_dependency_wait(thread(), WARPLOOM_PC); }

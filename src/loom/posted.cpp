@@ -12,6 +12,8 @@ const char* name_of(PostedKind kind) {
     case PostedKind::fence: return "wgmma.fence";
     case PostedKind::wgmma: return "wgmma.mma_async";
     case PostedKind::commit: return "wgmma.commit_group";
+    case PostedKind::wait: return "wgmma.wait_group";
+    case PostedKind::sync: return "bar.warp.sync";
   }
   return "";
 }
@@ -53,43 +55,105 @@ Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
 void Cluster::arrive(Thread& thread, Posted& posted) {
   posted.arrived |= 1u << thread.id.lane;
   posted.time = std::max(posted.time, thread.time);
-  if (posted.arrived == whole_warp) return execute_posted(thread);
-  if (plain_) look_up(thread);
+  execute_posted(*thread.warp);
+  look_up(thread);
 }
 
-// Lanes post in order, so what the last one comes to is always the oldest.
-void Cluster::execute_posted(Thread& thread) {
-  Warp& warp = *thread.warp;
+void Cluster::account_for_posted(Thread& thread) {
+  native::Script& script = native::script;
+  const auto count = static_cast<uint64_t>(script.next - script.accounted);
+  const uint32_t bit = 1u << thread.id.lane;
+  for (Posted* posted = script.accounted; posted != script.next; ++posted) posted->arrived |= bit;
+  thread.joined += count;
+  thread.time += native::step_cost * count;
+  beats_.store(beats_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  script.accounted = script.next;
+  if (script.list->arrived != whole_warp) return;
+  for (uint32_t i = 0; i < thread.warp->whole.posted(); ++i) {
+    Posted& posted = thread.warp->whole[i];
+    posted.time = std::max(posted.time, thread.time);
+  }
+  execute_posted(*thread.warp);
+  look_up(thread);
+}
+
+// Lanes come to what is posted in its order, so what all have come to is always the oldest.
+void Cluster::execute_posted(Warp& warp) {
   WholeWarp& whole = warp.whole;
-  Posted& posted = whole[0];
-  posted.time = std::max(posted.time, thread.time);
-  if (posted.kind == PostedKind::wgmma)
-    wgmma(warp, posted);
-  else if (posted.kind == PostedKind::commit && posted.executes)
-    warp.wgmma.commit();
-  whole.pop();
-  ++whole.over;
-  if (plain_) look_up(thread);
+  if (warp.index / warpgroup_warps < warp.cta->warpgroups.size()) warpgroup(warp).last_b.panels.reset();
+  while (!whole.held_up && whole.posted() != 0 && whole[0].arrived == whole_warp) {
+    const Posted& posted = whole[0];
+    switch (posted.kind) {
+      case PostedKind::fence:
+      case PostedKind::sync: break;
+      case PostedKind::wgmma: wgmma(warp, posted); break;
+      case PostedKind::commit:
+        if (posted.executes) warp.wgmma.commit();
+        break;
+      case PostedKind::wait:
+        warp.wgmma.pending = posted.pending;
+        if (wgmma_covered(warp)) {
+          release_wgmma(warp);
+          break;
+        }
+        warp.wgmma.waiting = whole.held_up = true;
+        continue;
+    }
+    whole.pop();
+    ++whole.over;
+  }
   if (whole.catching_up == 0) return;
   for (Thread* lane : warp.lanes) {
     const uint32_t bit = 1u << lane->id.lane;
     if ((whole.catching_up & bit) == 0 || lane->joined > whole.over) continue;
     whole.catching_up &= ~bit;
+    if (!warp.queued) queue_first(warp);
     wake(*lane, lane->time);
   }
+}
+
+/// The groups are complete that the oldest posted operation waits for.
+void Cluster::go_on_with_posted(Warp& warp) {
+  WholeWarp& whole = warp.whole;
+  whole.held_up = false;
+  release_wgmma(warp);
+  whole.pop();
+  ++whole.over;
+  execute_posted(warp);
+}
+
+void Cluster::post_sync(Thread& thread, Pc pc) {
+  Posted& posted = post(thread, pc, PostedKind::sync);
+  arrive(thread, posted);
+}
+
+void Cluster::post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending) {
+  Posted& posted = post(thread, pc, PostedKind::wait);
+  if (posted.arrived == 0) posted.pending = static_cast<uint8_t>(pending);
+  if (posted.pending != pending)
+    fail(thread, pc, "DIVERGENCE",
+         fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
+                     name_of(PostedKind::wait)));
+  arrive(thread, posted);
+}
+
+void Cluster::note_oldest_posted(Thread& thread) {
+  const WholeWarp& whole = thread.warp->whole;
+  const Posted& oldest = whole[0];
+  thread.wait = {.kind = whole.held_up ? WaitKind::wgmma_group : WaitKind::warp_collective,
+                 .pc = oldest.pc,
+                 .id = oldest.pending,
+                 .operation = name_of(oldest.kind),
+                 .mask = whole_warp};
 }
 
 void Cluster::catch_up(Thread& thread) {
   WholeWarp& whole = thread.warp->whole;
   while (thread.joined > whole.over) {
-    const Posted& oldest = whole[0];
-    thread.wait = {
-        .kind = WaitKind::warp_collective, .pc = oldest.pc, .operation = name_of(oldest.kind), .mask = whole_warp};
+    note_oldest_posted(thread);
     whole.catching_up |= 1u << thread.id.lane;
     park(thread);
   }
 }
-
-void native::execute_posted() noexcept { Cluster::current()->cluster->execute_posted(*Cluster::current()); }
 
 }  // namespace warploom::loom

@@ -43,8 +43,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
-      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites &&
-             !launch.options->mutation) {
+      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites && !launch.options->mutation),
+      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};
@@ -110,6 +110,7 @@ void Cluster::thread_main(void* argument) {
   Cluster& cluster = *thread.cluster;
   try {
     cluster.launch_.entry(cluster.launch_.params);
+    cluster.account(thread);
     if (thread.joined != thread.warp->whole.over) cluster.catch_up(thread);
   } catch (...) {
     cluster.fail(thread, nullptr, "EXCEPTION", "the kernel threw an exception; device code must not");
@@ -159,8 +160,8 @@ Thread* Cluster::pick() {
   const auto* group = &warpgroup(warp);
   if (last_ != group) turns_ = 0;
   last_ = group;
-  Thread* thread = warp.ready.pop_front();
-  if (warp.ready.empty()) {
+  Thread* thread = warp.next_lane();
+  if (!warp.can_run()) {
     warp.queued = false;
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
   }
@@ -168,7 +169,10 @@ Thread* Cluster::pick() {
 }
 
 void Cluster::run() {
-  native::script = {.beats = &beats_};
+  native::script = {};
+  script_warp_ = nullptr;
+  native::script.runs_ahead = runs_ahead_;
+  native::script.beats = &beats_;
   const Policy policy = launch_.options->schedule.policy;
   while (!dead_) {
     if (policy == Policy::random && !pending_.empty() && random_.one_in(completion_odds)) {
@@ -267,15 +271,24 @@ void Cluster::wake(Thread& thread, uint64_t time) {
 
 void Cluster::note_meetings() {
   for (const auto& cta : ctas_)
-    for (const auto& warp : cta->warps)
+    for (const auto& warp : cta->warps) {
+      for (uint32_t i = 0; i < warp->round_left; ++i)
+        warp->lanes[(warp->round_next + i) % 32]->state = Thread::State::ready;
+      // What a lane waits for that catches up has changed meanwhile.
+      for (Thread* lane : warp->lanes)
+        if ((warp->whole.catching_up >> lane->id.lane & 1) != 0) note_oldest_posted(*lane);
       for (Thread* lane : warp->lanes) {
         if (lane->state != Thread::State::meeting) continue;
         const Collective& meeting = warp->whole.meeting;
         lane->state = Thread::State::parked;
         lane->parked_at = lane->time;
-        lane->wait = {
-            .kind = WaitKind::warp_collective, .pc = meeting.pc, .operation = meeting.operation, .mask = meeting.mask};
+        lane->wait = warp->blocked ? warp->blocked_by
+                                   : Wait{.kind = WaitKind::warp_collective,
+                                          .pc = meeting.pc,
+                                          .operation = meeting.operation,
+                                          .mask = meeting.mask};
       }
+    }
 }
 
 void Cluster::park_warp(Warp& warp, const Wait& wait) {
@@ -290,14 +303,39 @@ void Cluster::wake_warp(Warp& warp, uint64_t time) {
   for (Thread* lane : warp.lanes) wake(*lane, time);
 }
 
-void Cluster::wake_partner(Warp& warp, uint64_t time) {
+void Cluster::wake_others(Thread& thread, uint32_t mask, uint64_t time) {
+  for (Thread* lane : thread.warp->lanes)
+    if (lane != &thread && (mask >> lane->id.lane & 1) != 0) wake(*lane, time);
+}
+
+void Cluster::block_warp(Thread& thread, const Wait& wait) {
+  if (!passes_) return park_warp(*thread.warp, wait);
+  thread.warp->blocked = true;
+  thread.warp->blocked_by = wait;
+  thread.state = Thread::State::meeting;
+}
+
+void Cluster::unblock_warp(Warp& warp, uint64_t time) {
+  if (!warp.blocked) return wake_warp(warp, time);
+  warp.blocked = false;
+  warp.round_next = 0;
+  warp.round_left = 32;
+  warp.round_time = time;
   if (!warp.queued) queue_first(warp);
-  wake_warp(warp, time);
+}
+
+void Cluster::enter_warp(Warp& warp) {
+  script_warp_ = &warp;
+  native::Script& script = native::script;
+  script.warp = &warp;
+  script.window = warp.cta->window;
+  script.window_bytes = warp.cta->window_bytes;
+  script.rank_bits = warp.cta->rank << rank_shift;
 }
 
 void Cluster::fail(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes) {
   add_finding(&thread, pc, code, std::move(message), std::move(notes));
-  for (;;) thread.fiber.suspend();
+  for (;;) running_->fiber.suspend();  // it may execute something on behalf of another
 }
 
 void Cluster::fail_async(const AsyncOp& op, const char* code, std::string message) {

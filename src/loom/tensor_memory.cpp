@@ -172,11 +172,19 @@ namespace {
 void touch(const Cta& cta, TmemAccess& access) {
   const uint32_t lane_base = access.address >> 16 & 0x7f;
   const uint32_t column_base = access.address & 0x1ff;
+  access.touched = true;
   auto word = [&](uint32_t lane, uint32_t i, uint32_t half) -> uint32_t& {
     const TmemCell cell = register_cell(access.form, lane, i, half);
     return cta.tmem[(lane_base + cell.lane) * tmem_column_count + column_base + cell.column];
   };
   for (uint32_t lane = 0; lane < 32; ++lane) {
+    if (access.form.shape == native::TmemShape::m32x32b &&
+        !access.form.packed) {  // a lane's registers are columns, one after the other
+      uint32_t* words = cta.tmem + (lane_base + lane) * tmem_column_count + column_base;
+      uint32_t* values = access.values.data() + size_t{lane} * access.count;
+      std::memcpy(access.load ? values : words, access.load ? words : values, access.count * sizeof(uint32_t));
+      continue;
+    }
     for (uint32_t i = 0; i < access.count; ++i) {
       uint32_t& value = access.values[lane * access.count + i];
       if (!access.form.packed) {
@@ -192,7 +200,6 @@ void touch(const Cta& cta, TmemAccess& access) {
       }
     }
   }
-  access.touched = true;
 }
 
 }  // namespace

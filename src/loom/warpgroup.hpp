@@ -60,20 +60,35 @@ struct RegisterRequest {
   const void* pc = nullptr;
 };
 
+/// A wgmma that was found legal.
+struct KnownWgmma {
+  const native::WgmmaForm* form = nullptr;
+  uint64_t a_descriptor = 0, b_descriptor = 0;
+  WgmmaOperation operation;
+};
+
 struct Warpgroup {
   std::vector<std::shared_ptr<WgmmaInstruction>> forming;  ///< some warps have not issued it
   std::vector<RegisterRequest> requests;                   ///< in the order of execution
   std::vector<WgmmaSum> sums;                              ///< of executed wgmmas that nobody has waited for
+  PackedB last_b;                                          ///< of wgmmas that execute one right after the other
   std::vector<std::shared_ptr<WgmmaInstruction>> known;    ///< all there have been, to be used again
 
   std::shared_ptr<WgmmaInstruction> unused_instruction() {
     for (auto& instruction : known) {
       if (instruction.use_count() != 1) continue;
-      *instruction = {};
+      instruction->joined = 0;
+      instruction->complete = false;
+      instruction->issued = 0;
       return instruction;
     }
     return known.emplace_back(std::make_shared<WgmmaInstruction>());
   }
+
+  KnownWgmma& known_operation(uint64_t a_descriptor, uint64_t b_descriptor) {
+    return operations[(a_descriptor * 5 + b_descriptor * 3) % operations.size()];
+  }
+  std::vector<KnownWgmma> operations = std::vector<KnownWgmma>(251);  ///< by a hash of their descriptors
 };
 
 }  // namespace warploom::loom

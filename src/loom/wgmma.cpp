@@ -77,6 +77,29 @@ void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, c
   arrive(thread, posted);
 }
 
+/// The instruction that the descriptors describe. A ring has few slots: what was found legal once is known.
+const WgmmaOperation& Cluster::legal_wgmma(Thread& thread, const Posted& posted, const native::WgmmaLane& lane) {
+  KnownWgmma& known = warpgroup(*thread.warp).known_operation(posted.a_descriptor, posted.b_descriptor);
+  const bool from_registers = lane.a != nullptr;
+  if (known.form == posted.form && known.a_descriptor == posted.a_descriptor &&
+      known.b_descriptor == posted.b_descriptor && known.operation.a_in_registers == from_registers)
+    return known.operation;
+  const Pc pc = posted.pc;
+  Result<WgmmaOperation> decoded =
+      decode_wgmma(*posted.form, from_registers, {posted.a_descriptor}, {posted.b_descriptor}, posted.accumulate);
+  if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
+  for (const bool operand_b : {false, true}) {
+    if (!operand_b && decoded->a_in_registers) continue;
+    const SharedRange range = wgmma_range(*decoded, operand_b);
+    if (range.begin < window_start || range.end > window_start + launch_.config->shared_bytes)
+      fail(thread, pc, "OOB-SHARED",
+           fmt::format("operand {} of wgmma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
+                       operand_b ? 'B' : 'A', range.begin, range.end));
+  }
+  known = {posted.form, posted.a_descriptor, posted.b_descriptor, *decoded};
+  return known.operation;
+}
+
 /// All lanes of the warp have come.
 void Cluster::wgmma(Warp& warp, const Posted& posted) {
   Thread& thread = *running_;
@@ -100,20 +123,11 @@ void Cluster::wgmma(Warp& warp, const Posted& posted) {
   auto open = std::find_if(group.forming.begin(), group.forming.end(),
                            [&](const auto& other) { return other->sequence == queue.issued; });
   if (open == group.forming.end()) {
-    Result<WgmmaOperation> decoded =
-        decode_wgmma(form, mine.a != nullptr, {mine.a_descriptor}, {mine.b_descriptor}, mine.accumulate);
-    if (!decoded) fail(thread, pc, "MMA-RULE", decoded.error());
-    for (const bool operand_b : {false, true}) {
-      if (!operand_b && decoded->a_in_registers) continue;
-      const SharedRange range = wgmma_range(*decoded, operand_b);
-      if (range.begin < window_start || range.end > window_start + launch_.config->shared_bytes)
-        fail(thread, pc, "OOB-SHARED",
-             fmt::format("operand {} of wgmma covers 0x{:x} to 0x{:x}, outside the CTA's shared memory",
-                         operand_b ? 'B' : 'A', range.begin, range.end));
-    }
+    const WgmmaOperation& decoded = legal_wgmma(thread, posted, mine);
     open = group.forming.insert(group.forming.end(), group.unused_instruction());
     WgmmaInstruction& op = **open;
-    op.operation = *decoded;
+    op.operation = decoded;
+    op.operation.accumulate = mine.accumulate;
     op.memory.shared = cta.window;
     op.a_descriptor = mine.a_descriptor;
     op.b_descriptor = mine.b_descriptor;
@@ -184,34 +198,37 @@ void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLa
 
 void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op) {
   const native::WgmmaForm& form = op->operation.form;
+  const uint64_t begin = std::max(op->issued, warp.cta->tensor_free_at);
+  const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
+  op->finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op->operation.k / rate;
+  warp.cta->tensor_free_at = op->finish;
+  record(EventKind::mma, *warp.cta, warp.index, begin, op->finish, form.n, "wgmma");
+  // What completes at once and waits for nothing needs no record.
+  if (launch_.options->schedule.policy == Policy::eager && pending_.empty()) return complete_wgmma(*op);
   auto async = std::make_unique<AsyncOp>();
   async->kind = AsyncOp::Kind::wgmma;
   async->issuer = warp.lanes[0];
   async->pc = op->pc;
   async->issued = op->issued;
   async->wgmma = op;
-  const uint64_t begin = std::max(op->issued, warp.cta->tensor_free_at);
-  const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
-  op->finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op->operation.k / rate;
   async->finish = op->finish;
-  warp.cta->tensor_free_at = op->finish;
-  record(EventKind::mma, *warp.cta, warp.index, begin, op->finish, form.n, "wgmma");
   issue(std::move(async));
 }
 
 /// Reads the operands and sees to it that the registers have the result when a wait lets somebody look at them.
 void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
-  std::vector<WgmmaSum>& sums = warpgroup(*op.first).sums;
+  Warpgroup& group = warpgroup(*op.first);
+  std::vector<WgmmaSum>& sums = group.sums;
   const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation);
   WgmmaSum* free = nullptr;
   for (WgmmaSum& sum : sums) {
-    if (chained && sum.continues(op.operation, op.memory)) return sum.add(op.operation, op.memory);
+    if (chained && sum.continues(op.operation, op.memory)) return sum.add(op.operation, op.memory, group.last_b);
     if (sum.overlaps(op.memory)) sum.settle();
     if (sum.empty()) free = &sum;
   }
   if (!chained) return execute_wgmma(op.operation, op.memory, launch_.options->numerics);
   if (free == nullptr) free = &sums.emplace_back();
-  free->add(op.operation, op.memory);
+  free->add(op.operation, op.memory, group.last_b);
 }
 
 void Cluster::complete_wgmma(WgmmaInstruction& op) {
@@ -222,11 +239,13 @@ void Cluster::complete_wgmma(WgmmaInstruction& op) {
     Warp& warp = *op.first->cta->warps[first + i];
     if (!warp.wgmma.waiting || !wgmma_covered(warp)) continue;
     warp.wgmma.waiting = false;
-    const uint64_t before = warp.lanes[0]->time;
-    release_wgmma(warp);
-    wake_partner(warp, warp.lanes[0]->time);
-    if (warp.lanes[0]->time > before)
-      record(EventKind::wait, *warp.cta, warp.index, before, warp.lanes[0]->time, 0, "wgmma groups");
+    if (warp.whole.held_up) {
+      go_on_with_posted(warp);
+      continue;
+    }
+    const uint64_t before = warp.whole.meeting.time, time = std::max(before, release_wgmma(warp));
+    unblock_warp(warp, time);
+    if (time > before) record(EventKind::wait, *warp.cta, warp.index, before, time, 0, "wgmma groups");
   }
 }
 
@@ -254,44 +273,56 @@ bool Cluster::wgmma_covered(const Warp& warp) const {
   return true;
 }
 
-/// The covered groups are history: their registers are ordinary again, from the time the last of them was done.
-void Cluster::release_wgmma(Warp& warp) {
+/// The covered groups are history: their registers are ordinary again, from the time the last of them was done, which
+/// is returned.
+uint64_t Cluster::release_wgmma(Warp& warp) {
   WgmmaQueue& queue = warp.wgmma;
   const uint32_t base = 32 * (warp.index % warpgroup_warps);
   uint64_t time = 0;
   while (queue.groups.size() > queue.pending) {
-    for (const auto& op : queue.groups.front()) {
-      time = std::max(time, op->finish);
+    const WgmmaQueue::Group& group = queue.groups.front();
+    for (size_t i = 0; i < group.size(); ++i) {
+      const WgmmaInstruction& op = *group[i];
+      // A chain on the same registers is released at once.
+      uint32_t chain = 1;
+      while (i + 1 < group.size() && !op.operation.a_in_registers && !group[i + 1]->operation.a_in_registers &&
+             std::equal(op.d_state + base, op.d_state + base + 32, group[i + 1]->d_state + base)) {
+        ++chain;
+        ++i;
+      }
+      time = std::max(time, group[i]->finish);
       for (uint32_t lane = 0; lane < 32; ++lane) {
-        native::WgmmaRegisters* d = op->d_state[base + lane];
-        native::WgmmaRegisters* a = op->a_state[base + lane];
-        if (--d->unfinished == 0) {
+        native::WgmmaRegisters* d = op.d_state[base + lane];
+        d->unfinished -= chain;
+        if (d->unfinished == 0) {
           d->flight = Flight::unnamed;
           for (WgmmaSum& sum : warpgroup(warp).sums)
-            if (sum.holds(base + lane, op->memory.d[base + lane])) sum.settle();
+            if (sum.holds(base + lane, op.memory.d[base + lane])) sum.settle();
         }
-        if (a != nullptr && --a->unfinished == 0) a->flight = Flight::none;
+        if (!op.operation.a_in_registers) continue;
+        native::WgmmaRegisters* a = op.a_state[base + lane];
+        if (--a->unfinished == 0) a->flight = Flight::none;
       }
     }
     queue.groups.pop_front();
   }
-  for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, time);
+  return time;
 }
 
-void Cluster::wgmma_wait(Warp& warp, Pc pc, uint32_t pending) {
+std::optional<uint64_t> Cluster::wgmma_wait(Warp& warp, Pc pc, uint32_t pending) {
+  const uint64_t before = warp.whole.meeting.time;
   const Altered altered = alter("wgmma.wait_group", pc, nullptr);
-  if (altered.times == 0) return;
+  if (altered.times == 0) return before;
   WgmmaQueue& queue = warp.wgmma;
   queue.pending = pending + static_cast<uint32_t>(altered.count);
   if (wgmma_covered(warp)) {
-    const uint64_t before = warp.lanes[0]->time;
-    release_wgmma(warp);
-    if (warp.lanes[0]->time > before)
-      record(EventKind::wait, *warp.cta, warp.index, before, warp.lanes[0]->time, pending, "wgmma groups");
-    return;
+    const uint64_t time = std::max(before, release_wgmma(warp));
+    if (time > before) record(EventKind::wait, *warp.cta, warp.index, before, time, pending, "wgmma groups");
+    return time;
   }
   queue.waiting = true;
-  park_warp(warp, {.kind = WaitKind::wgmma_group, .pc = pc, .id = pending, .operation = "wgmma.wait_group"});
+  block_warp(*running_, {.kind = WaitKind::wgmma_group, .pc = pc, .id = pending, .operation = "wgmma.wait_group"});
+  return {};
 }
 
 void Cluster::wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers) {
@@ -306,7 +337,7 @@ void Cluster::wgmma_misuse(Thread& thread, Pc pc, const char* what, const native
   const WgmmaQueue& queue = thread.warp->wgmma;
   const uint32_t index = 32 * (thread.id.warp % warpgroup_warps) + thread.id.lane;
   auto uses = [&](const std::shared_ptr<WgmmaInstruction>& op) {
-    return op->d_state[index] == registers || op->a_state[index] == registers;
+    return op->d_state[index] == registers || (op->operation.a_in_registers && op->a_state[index] == registers);
   };
   const auto uncommitted = std::find_if(queue.open.rbegin(), queue.open.rend(), uses);
   const WgmmaInstruction* last = uncommitted == queue.open.rend() ? nullptr : uncommitted->get();

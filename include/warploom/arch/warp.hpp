@@ -12,6 +12,9 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 WARPLOOM_FN bool elect_one(uint32_t mask = full_mask) noexcept;
 /// bar.warp.sync
 WARPLOOM_FN void syncwarp(uint32_t mask = full_mask) noexcept;
+/// The same for all lanes, before one of them signals on behalf of the warp. It orders that signal behind what the
+/// lanes did, and promises the others nothing: the loom lets them go on.
+WARPLOOM_FN void syncwarp_before_signal() noexcept;
 /// shfl.sync.{idx,bfly,up,down}.b32 over the whole warp
 WARPLOOM_FN uint32_t shuffle(uint32_t value, uint32_t source_lane, uint32_t mask = full_mask) noexcept;
 WARPLOOM_FN uint32_t shuffle_xor(uint32_t value, uint32_t lane_mask, uint32_t mask = full_mask) noexcept;

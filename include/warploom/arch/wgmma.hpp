@@ -55,6 +55,9 @@ WARPLOOM_FN void wgmma_commit_group() noexcept;
 /// accumulators that code after the wait reads: unnamed, the compiler might read them earlier.
 template <int pending, class... Fragments>
 WARPLOOM_FN void wgmma_wait_group(Fragments&... fragments) noexcept;
+/// The same before a signal that gives back what the tensor core has read (syncwarp_before_signal comes next).
+template <int pending>
+WARPLOOM_FN void wgmma_wait_group_before_signal() noexcept;
 
 /// wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B d, a-desc, b-desc, accumulate, +-1, +-1{, trans-a, trans-b}: K is 32
 /// bytes. `negate` says whose elements count times -1.

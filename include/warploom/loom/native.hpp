@@ -18,11 +18,18 @@ struct Identity {
   uint32_t cluster_rank = 0;
   Dim3 block, grid, cluster, clusters;  ///< blockIdx, gridDim, cluster index, number of clusters
 };
-const Identity& self() noexcept;
+WARPLOOM_FN const Identity& self() noexcept { return *script.identity; }
 
 // Shared memory
 void* shared_base() noexcept;
-uint32_t shared_address(const void* object) noexcept;
+uint32_t foreign_address(const void* object) noexcept;
+WARPLOOM_FN uint32_t shared_address(const void* object) noexcept {
+  const Script& s = script;
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(object) - s.window);
+  if (offset >= s.window_bytes) [[unlikely]]
+    return foreign_address(object);
+  return s.rank_bits | static_cast<uint32_t>(offset);
+}
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 
 /// A plain access: reports one that leaves the CTA's dynamic shared memory. A scheduling point of seeded schedules.
@@ -38,6 +45,13 @@ void fence_gpu() noexcept;
 enum class Shuffle : uint8_t { index, exclusive_or, up, down };
 bool elect(uint32_t mask) noexcept;
 void syncwarp(uint32_t mask) noexcept;
+void post_sync() noexcept;
+WARPLOOM_FN void syncwarp_before_signal() noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::sync) [[unlikely]]
+    return post_sync();
+  ++s.next;
+}
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept;
 /// Reports lanes that do not agree on the value.
 uint32_t uniform(uint32_t value) noexcept;
@@ -225,23 +239,30 @@ WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
   ++state.unfinished;
   posted->registers->d[s.lane] = lane.d;
   posted->registers->d_state[s.lane] = &state;
-  if (tick(s)) execute_posted();
+  ++s.next;
 }
 /// False: the mutation seam dropped it.
 WARPLOOM_FN bool wgmma_fence() noexcept {
   Script& s = script;
   if (s.next == s.end || s.next->kind != PostedKind::fence) [[unlikely]]
     return post_wgmma_fence();
-  if (tick(s)) execute_posted();
+  ++s.next;
   return true;
 }
 WARPLOOM_FN void wgmma_commit_group() noexcept {
   Script& s = script;
   if (s.next == s.end || s.next->kind != PostedKind::commit) [[unlikely]]
     return post_wgmma_commit();
-  if (tick(s)) execute_posted();
+  ++s.next;
 }
 void wgmma_wait_group(uint32_t pending) noexcept;
+void post_wgmma_wait(uint32_t pending) noexcept;
+WARPLOOM_FN void wgmma_wait_group_before_signal(uint32_t pending) noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::wait || s.next->pending != pending) [[unlikely]]
+    return post_wgmma_wait(pending);
+  ++s.next;
+}
 /// A fragment was read, written or destroyed while a wgmma used it.
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept;
 

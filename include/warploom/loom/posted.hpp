@@ -5,12 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include "warploom/arch/config.hpp"
 #include "warploom/types/descriptor.hpp"
 
 namespace warploom::loom::native {
 
+struct Identity;
 struct WgmmaForm;
 struct WgmmaRegisters;
 
@@ -22,13 +24,14 @@ struct PostedRegisters {
   WgmmaRegisters* a_state[32];
 };
 
-enum class PostedKind : uint8_t { fence, wgmma, commit };
+enum class PostedKind : uint8_t { fence, wgmma, commit, wait, sync };
 
 struct Posted {
   PostedKind kind = PostedKind::fence;
   bool executes = false;  ///< false: the mutation seam dropped it
   bool accumulate = false;
-  uint8_t k = 0;  ///< of a wgmma with both operands in shared memory; 0: one that lanes cannot tick off
+  uint8_t k = 0;        ///< of a wgmma with both operands in shared memory; 0: one that lanes cannot tick off
+  uint8_t pending = 0;  ///< groups that a wait leaves
   uint32_t arrived = 0;
   const WgmmaForm* form = nullptr;
   uint64_t a_descriptor = 0, b_descriptor = 0;
@@ -38,35 +41,46 @@ struct Posted {
   uint32_t first_lane = 0;
 };
 
-/// What a tick changes of a thread.
+/// What an operation without a call changes of a thread.
 struct ThreadHead {
   uint64_t time = 0;
   uint64_t joined = 0;  ///< collectives of the whole warp
 };
 
-/// What the running thread finds posted.
+/// An mbarrier that a warp has waited for: how many of its phases are complete, and since when.
+struct KnownBarrier {
+  uint32_t address = 0;
+  const void* warp = nullptr;
+  const uint64_t* phase = nullptr;
+  const uint64_t* time = nullptr;
+};
+
+/// What the running thread needs to know of the machine in order not to ask it.
 struct Script {
+  // What is posted: all of it, what the thread has come to, and what of that it has accounted for. Empty where
+  // anything is recorded or altered, or where threads give way to each other.
+  Posted* list = nullptr;
   Posted* next = nullptr;
   Posted* end = nullptr;
-  ThreadHead* thread = nullptr;
-  std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
+  Posted* accounted = nullptr;
   uint32_t lane = 0;
+  bool runs_ahead = false;  ///< a wait that is over need not wait for what was posted
+  const void* warp = nullptr;
+  ThreadHead* thread = nullptr;
+  const Identity* identity = nullptr;
+  std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
+  // Its CTA's shared memory.
+  const std::byte* window = nullptr;
+  uint32_t window_bytes = 0;
+  uint32_t rank_bits = 0;
+  KnownBarrier barriers[64];  ///< of all warps, by a hash
+
+  KnownBarrier& known_barrier(uint32_t address) {
+    return barriers[(address >> 3 ^ static_cast<uint32_t>(reinterpret_cast<uintptr_t>(warp) >> 8) * 5) % 64];
+  }
 };
 extern thread_local constinit Script script;
 
 inline constexpr uint64_t step_cost = 4;  ///< nominal cycles of any operation
-
-/// The thread has done what `script.next` says.
-[[gnu::always_inline]] inline bool tick(Script& s) noexcept {
-  Posted& posted = *s.next++;
-  posted.arrived |= 1u << s.lane;
-  s.thread->time += step_cost;
-  ++s.thread->joined;
-  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  return posted.arrived == 0xffffffffu;
-}
-
-/// The last lane has come: executes what was posted first.
-void execute_posted() noexcept;
 
 }  // namespace warploom::loom::native

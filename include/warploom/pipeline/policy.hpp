@@ -131,7 +131,7 @@ struct lane_per_warp {
 
   template <class Cluster>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    arch::syncwarp();
+    arch::syncwarp_before_signal();
     const uint32_t lane = arch::lane_index();
     if constexpr (Cluster::size == 1 || std::is_same_v<Target, to_self>) {
       if (lane == 0) arch::mbarrier_arrive(barrier);

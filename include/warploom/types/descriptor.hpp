@@ -25,6 +25,7 @@ struct SmemDescriptorFields {
   uint32_t stride_byte_offset = 0;
   uint32_t base_offset = 0;
   Swizzle swizzle = Swizzle::none;
+  friend constexpr bool operator==(const SmemDescriptorFields&, const SmemDescriptorFields&) = default;
 };
 
 namespace bits {

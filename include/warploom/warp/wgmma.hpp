@@ -114,7 +114,7 @@ class [[nodiscard]] Mainloop : Scope {
       Accumulator::commit();
       loop_.input_.pipeline.consumer_step();
       if (loop_.done_ > 0) {
-        Accumulator::wait_older();
+        arch::wgmma_wait_group_before_signal<1>();
         loop_.input_.pipeline.template signal_free<Role>(loop_.held_);
       }
       loop_.held_ = this->stage_;

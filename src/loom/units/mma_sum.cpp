@@ -35,7 +35,7 @@ bool MmaSum::overlaps(const MmaOperation& op, const MmaMemory* memory) const {
 
 void MmaSum::add(const MmaOperation& op, const MmaMemory* memory) {
   const Operand a = left(op), b = right(op);
-  if (k_ + op.k > PanelBuffer::k_capacity) settle();
+  if (k_ + op.k > Panels::k_capacity) settle();
   if (!op.accumulate) k_ = 0;  // what was is overwritten
   if (empty()) {
     cta_group_ = op.cta_group;
@@ -45,19 +45,22 @@ void MmaSum::add(const MmaOperation& op, const MmaMemory* memory) {
     accumulate_ = op.accumulate;
     for (uint32_t cta = 0; cta < 2; ++cta) tmem_[cta] = memory[cta].tmem;
   }
-  panels_.take();
+  if (a_ == nullptr) {
+    a_ = take_panels();
+    b_ = take_panels();
+  }
   for (uint32_t cta = 0; cta < ctas_of(op.cta_group); ++cta) {
-    constexpr size_t stride = PanelBuffer::stride;
-    pack_panels(a, memory[cta].shared, panels_.a(k_) + cta * panels_in(a.rows) * stride, stride);
-    pack_panels(b, memory[cta].shared, panels_.b(k_) + cta * panels_in(b.rows) * stride, stride);
+    constexpr size_t stride = Panels::stride;
+    pack_panels(a, memory[cta].shared, a_->at(k_) + cta * panels_in(a.rows) * stride, stride);
+    pack_panels(b, memory[cta].shared, b_->at(k_) + cta * panels_in(b.rows) * stride, stride);
   }
   k_ += op.k;
-  if (k_ == PanelBuffer::k_capacity) settle();  // while all of it is in the caches
+  if (k_ == Panels::k_capacity) settle();  // while all of it is in the caches
 }
 
 void MmaSum::settle() {
   if (empty()) return;
-  constexpr size_t stride = PanelBuffer::stride;
+  constexpr size_t stride = Panels::stride;
   const uint32_t ctas = ctas_of(cta_group_), rows = m_ / ctas, columns = n_ / ctas;
   // Layout F spreads every 16 rows over another quarter of the lanes; elsewhere a CTA's rows are consecutive lanes.
   const uint32_t step = cta_group_ == 1 && m_ == 64 ? 16 : rows;
@@ -67,9 +70,9 @@ void MmaSum::settle() {
       for (uint32_t row = 0; row < rows; row += step) {
         const TmemCell cell = accumulator_cell(cta_group_, m_, n_, cta * rows + row, share * columns);
         const size_t lane = (d_ >> 16) + cell.lane;
-        multiply_panels({.a = panels_.a(0) + (cta * panels_in(rows) + row / panel_rows) * stride,
+        multiply_panels({.a = a_->at(0) + (cta * panels_in(rows) + row / panel_rows) * stride,
                          .a_stride = stride,
-                         .b = panels_.b(0) + share * panels_in(columns) * stride,
+                         .b = b_->at(0) + share * panels_in(columns) * stride,
                          .b_stride = stride,
                          .d = tmem_[cta] + lane * tmem_columns + (d_ & 0xffff) + cell.column,
                          .d_pitch = tmem_columns,
@@ -79,7 +82,8 @@ void MmaSum::settle() {
                          .accumulate = accumulate_});
       }
   k_ = 0;
-  panels_.give_back();
+  a_.reset();
+  b_.reset();
 }
 
 }  // namespace warploom::loom

@@ -26,7 +26,7 @@ class MmaSum {
   void settle();
 
  private:
-  PanelBuffer panels_;
+  std::shared_ptr<Panels> a_, b_;
   uint32_t* tmem_[2] = {};
   int cta_group_ = 1;
   uint32_t m_ = 0, n_ = 0, d_ = 0;

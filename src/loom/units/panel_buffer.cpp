@@ -6,22 +6,19 @@ namespace warploom::loom {
 namespace {
 
 // A worker's own: clusters never change worker.
-thread_local std::vector<std::unique_ptr<PanelBuffer::Memory>> spare;
+thread_local std::vector<std::unique_ptr<Panels>> spare;
 
 }  // namespace
 
-void PanelBuffer::take() {
-  if (memory_ != nullptr) return;
+std::shared_ptr<Panels> take_panels() {
+  std::unique_ptr<Panels> panels;
   if (spare.empty()) {
-    memory_ = std::make_unique<Memory>();
+    panels = std::make_unique<Panels>();
   } else {
-    memory_ = std::move(spare.back());
+    panels = std::move(spare.back());
     spare.pop_back();
   }
-}
-
-void PanelBuffer::give_back() {
-  if (memory_ != nullptr) spare.push_back(std::move(memory_));
+  return {panels.release(), [](Panels* used) { spare.emplace_back(used); }};
 }
 
 }  // namespace warploom::loom

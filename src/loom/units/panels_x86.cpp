@@ -11,6 +11,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace warploom::loom {
 namespace {
@@ -80,21 +81,26 @@ Permutation permutation_of(const SmemDescriptorFields& descriptor) {
 }
 constexpr uint32_t address_mask = 0x3ffff;
 
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i permuted(Permutation p, __m512i address) {
-  const __m512i line =
-      _mm512_sub_epi32(_mm512_srli_epi32(address, 7), _mm512_set1_epi32(static_cast<int>(p.line_shift)));
-  const __m512i bits = _mm512_slli_epi32(_mm512_and_si512(line, _mm512_set1_epi32(static_cast<int>(p.mask))), 4);
-  return _mm512_and_si512(_mm512_xor_si512(address, bits), _mm512_set1_epi32(static_cast<int>(address_mask)));
+uint32_t permuted(Permutation p, uint32_t address) {
+  return (address ^ (((address >> 7) - p.line_shift) & p.mask) << 4) & address_mask;
 }
 
 inline __m128i load_unit(const std::byte* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i gather4(const std::byte* shared,
-                                                                               const uint32_t* at) {
-  __m512i all = _mm512_castsi128_si512(load_unit(shared + at[0]));
-  all = _mm512_inserti32x4(all, load_unit(shared + at[4]), 1);
-  all = _mm512_inserti32x4(all, load_unit(shared + at[8]), 2);
-  return _mm512_inserti32x4(all, load_unit(shared + at[12]), 3);
+/// Where the units of 16 rows are: eight of them at `at` from `first`, and eight more, at the same places, from
+/// `second`.
+struct UnitPlaces {
+  const std::byte* first;
+  const std::byte* second;
+  uint32_t at[8];
+};
+
+/// Units j, j + 4, j + 8 and j + 12.
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i gather4(const UnitPlaces& places, uint32_t j) {
+  __m512i all = _mm512_castsi128_si512(load_unit(places.first + places.at[j]));
+  all = _mm512_inserti32x4(all, load_unit(places.first + places.at[j + 4]), 1);
+  all = _mm512_inserti32x4(all, load_unit(places.second + places.at[j]), 2);
+  return _mm512_inserti32x4(all, load_unit(places.second + places.at[j + 4]), 3);
 }
 
 template <class Type, int i = 0>
@@ -107,12 +113,11 @@ template <class Type, int i = 0>
 
 /// 16 rows of one unit each.
 template <class Type>
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline void transpose_units(const std::byte* shared,
-                                                                                    const uint32_t* addresses,
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline void transpose_units(const UnitPlaces& places,
                                                                                     float* out) {
   // Lane l of row_j: the unit of row 4 * l + j.
-  const __m512i row0 = gather4(shared, addresses), row1 = gather4(shared, addresses + 1);
-  const __m512i row2 = gather4(shared, addresses + 2), row3 = gather4(shared, addresses + 3);
+  const __m512i row0 = gather4(places, 0), row1 = gather4(places, 1);
+  const __m512i row2 = gather4(places, 2), row3 = gather4(places, 3);
   const __m512i low01 = _mm512_unpacklo_epi32(row0, row1), high01 = _mm512_unpackhi_epi32(row0, row1);
   const __m512i low23 = _mm512_unpacklo_epi32(row2, row3), high23 = _mm512_unpackhi_epi32(row2, row3);
   constexpr size_t step = size_t{panel_rows} * Type::per_dword;
@@ -126,25 +131,37 @@ template <class Type>
 [[gnu::target("avx512f,avx512bw")]] void pack_k_major(const Operand& operand, const std::byte* shared, float* panels,
                                                       size_t stride) {
   const SmemDescriptorFields& d = operand.descriptor;
-  const Permutation permutation = permutation_of(d);
-  const uint32_t span = swizzle_span(d.swizzle);
-  const uint32_t line = span == 0 ? unit : span, next_unit = span == 0 ? d.leading_byte_offset : unit;
-  alignas(64) uint32_t first[panel_rows];
-  for (uint32_t row = 0; row < panel_rows; ++row)
-    first[row] = d.start + row % 8 * line + row / 8 * d.stride_byte_offset;
-  const __m512i rows = _mm512_load_si512(first);
-  const uint32_t units = mma_k_bytes / unit;
-  for (uint32_t row = 0; row < operand.rows; row += panel_rows) {
-    // Of a last panel with eight rows the others are read again, and what comes of them is never looked at.
-    const bool half = operand.rows - row < panel_rows;
-    float* panel = panels + row / panel_rows * stride;
-    for (uint32_t u = 0; u < units; ++u) {
-      const uint32_t offset = row / 8 * d.stride_byte_offset + u * next_unit;
-      alignas(64) uint32_t addresses[panel_rows];
-      _mm512_store_si512(addresses,
-                         permuted(permutation, _mm512_add_epi32(rows, _mm512_set1_epi32(static_cast<int>(offset)))));
-      if (half) std::copy_n(addresses, 8, addresses + 8);
-      transpose_units<Type>(shared, addresses, panel + size_t{panel_rows} * u * 4 * Type::per_dword);
+  const Permutation p = permutation_of(d);
+  const uint32_t span = swizzle_span(d.swizzle), group = d.stride_byte_offset;
+  const uint32_t row_bytes = span == 0 ? unit : span, next_unit = span == 0 ? d.leading_byte_offset : unit;
+  // Eight rows repeat at multiples of what the swizzle's pattern takes, unless an address wraps around.
+  const uint32_t last = d.start + operand.rows / 8 * group + 8 * row_bytes + next_unit;
+  const bool regular = group % (128 * (p.mask + 1)) == 0 && last <= address_mask;
+  for (uint32_t u = 0; u < mma_k_bytes / unit; ++u) {
+    UnitPlaces places;
+    const auto find = [&](uint32_t row) {
+      const uint32_t first = d.start + row / 8 * group + u * next_unit;
+      for (uint32_t i = 0; i < 8; ++i) places.at[i] = permuted(p, first + i * row_bytes);
+    };
+    find(0);
+    float* out = panels + size_t{panel_rows} * u * 4 * Type::per_dword;
+    for (uint32_t row = 0; row < operand.rows; row += panel_rows, out += stride) {
+      // Of a last panel with eight rows the others are read again, and what comes of them is never looked at.
+      const bool half = operand.rows - row < panel_rows;
+      if (regular) {
+        places.first = shared + row / 8 * group;
+        places.second = half ? places.first : places.first + group;
+        transpose_units<Type>(places, out);
+        continue;
+      }
+      // Two groups of eight rows that have nothing in common: one after the other, and half of the result each.
+      alignas(64) std::byte gathered[2][8][unit];
+      for (uint32_t g = 0; g < 2; ++g) {
+        find(half ? row : row + 8 * g);
+        for (uint32_t i = 0; i < 8; ++i) std::memcpy(gathered[g][i], shared + places.at[i], unit);
+      }
+      UnitPlaces copies{gathered[0][0], gathered[1][0], {0, 16, 32, 48, 64, 80, 96, 112}};
+      transpose_units<Type>(copies, out);
     }
   }
 }
@@ -165,8 +182,7 @@ template <class Type>
       const uint32_t column =
           span == 0 ? along / unit * d.stride_byte_offset : along % span + along / span * d.leading_byte_offset;
       const uint32_t linear = d.start + line + column;
-      const uint32_t address = (linear ^ (((linear >> 7) - p.line_shift) & p.mask) << 4) & address_mask;
-      const __m128i codes = load_unit(shared + address);
+      const __m128i codes = load_unit(shared + permuted(p, linear));
       float* out = panels + row / panel_rows * stride + size_t{panel_rows} * k + row % panel_rows;
       if constexpr (Type::per_dword == 2) {
         const __m512i wide = _mm512_cvtepu16_epi32(_mm256_castsi128_si256(codes));

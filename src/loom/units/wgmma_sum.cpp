@@ -45,7 +45,7 @@ bool WgmmaSum::overlaps(const WgmmaMemory& memory) const {
   return false;
 }
 
-void WgmmaSum::add(const WgmmaOperation& op, const WgmmaMemory& memory) {
+void WgmmaSum::add(const WgmmaOperation& op, const WgmmaMemory& memory, PackedB& last) {
   if (sums_ == nullptr) sums_ = std::make_unique<Sums>();
   if (empty()) {
     n_ = op.form.n;
@@ -58,20 +58,29 @@ void WgmmaSum::add(const WgmmaOperation& op, const WgmmaMemory& memory) {
     k_ = 0;
     accumulate_ = false;
   }
-  if (k_ + op.k > PanelBuffer::k_capacity) multiply();
-  panels_.take();
-  pack_panels(left(op), memory.shared, panels_.a(k_), PanelBuffer::stride);
-  pack_panels(right(op), memory.shared, panels_.b(k_), PanelBuffer::stride);
+  if (k_ + op.k > Panels::k_capacity) multiply();
+  const bool same = last.panels != nullptr && last.descriptor == op.b && last.form == op.form && last.k == k_;
+  if (k_ != 0 && (same ? b_ != last.panels : !own_b_)) multiply();
+  if (k_ == 0) {
+    if (a_ == nullptr) a_ = take_panels();
+    own_b_ = !(same && last.k == 0);
+    b_ = own_b_ ? take_panels() : last.panels;
+  }
+  pack_panels(left(op), memory.shared, a_->at(k_), Panels::stride);
+  if (b_ != last.panels || last.k != k_ || !same) {
+    pack_panels(right(op), memory.shared, b_->at(k_), Panels::stride);
+    last = {op.b, op.form, k_, b_};
+  }
   k_ += op.k;
-  if (k_ == PanelBuffer::k_capacity) multiply();  // while all of it is in the caches
+  if (k_ == Panels::k_capacity) multiply();  // while all of it is in the caches
 }
 
 void WgmmaSum::multiply() {
   if (k_ == 0) return;
-  multiply_panels({.a = panels_.a(0),
-                   .a_stride = PanelBuffer::stride,
-                   .b = panels_.b(0),
-                   .b_stride = PanelBuffer::stride,
+  multiply_panels({.a = a_->at(0),
+                   .a_stride = Panels::stride,
+                   .b = b_->at(0),
+                   .b_stride = Panels::stride,
                    .d = sums_->d,
                    .d_pitch = d_pitch,
                    .rows = wgmma_rows,
@@ -80,7 +89,8 @@ void WgmmaSum::multiply() {
                    .accumulate = accumulate_});
   k_ = 0;
   accumulate_ = true;
-  panels_.give_back();
+  a_.reset();
+  b_.reset();
 }
 
 void WgmmaSum::settle() {

@@ -3,8 +3,9 @@
 // wait, get the sums when one asks for them. The sums are those of execute_wgmma, bit for bit: one fused multiply-add
 // per k in ascending k.
 //
-//   if (WgmmaSum::takes(op)) sum.add(op, memory);     // for each instruction
-//   sum.settle();                                     // the registers hold the sums; the chain is over
+//   PackedB last;
+//   if (WgmmaSum::takes(op)) sum.add(op, memory, last);    // for each instruction
+//   sum.settle();                                          // the registers hold the sums; the chain is over
 #pragma once
 
 #include <memory>
@@ -13,6 +14,15 @@
 #include "loom/units/wgmma.hpp"
 
 namespace warploom::loom {
+
+/// The B of the instruction before, for one that has the same: several blocks of rows are multiplied by one B. To be
+/// forgotten before anybody can have changed shared memory.
+struct PackedB {
+  SmemDescriptorFields descriptor;
+  native::WgmmaForm form;
+  uint32_t k = 0;  ///< where in `panels` it begins
+  std::shared_ptr<Panels> panels;
+};
 
 class WgmmaSum {
  public:
@@ -25,7 +35,7 @@ class WgmmaSum {
   bool overlaps(const WgmmaMemory& memory) const;
   bool holds(uint32_t thread, const void* d) const { return !empty() && d_[thread] == d; }
 
-  void add(const WgmmaOperation& op, const WgmmaMemory& memory);
+  void add(const WgmmaOperation& op, const WgmmaMemory& memory, PackedB& last);
   void settle();
 
  private:
@@ -36,7 +46,8 @@ class WgmmaSum {
     alignas(64) uint32_t d[wgmma_rows * d_pitch];
   };
 
-  PanelBuffer panels_;
+  std::shared_ptr<Panels> a_, b_;
+  bool own_b_ = false;  ///< nobody else packs into it
   std::unique_ptr<Sums> sums_;
   float* d_[warpgroup_size] = {};
   uint32_t n_ = 0;           ///< 0: no chain

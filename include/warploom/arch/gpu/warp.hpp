@@ -18,6 +18,7 @@ WARPLOOM_FN bool elect_one(uint32_t mask) noexcept {
   return elected != 0;
 }
 WARPLOOM_FN void syncwarp(uint32_t mask) noexcept { __syncwarp(mask); }
+WARPLOOM_FN void syncwarp_before_signal() noexcept { __syncwarp(); }
 WARPLOOM_FN uint32_t uniform(uint32_t value) noexcept { return __reduce_or_sync(full_mask, value); }
 WARPLOOM_FN uint32_t shuffle(uint32_t value, uint32_t source_lane, uint32_t mask) noexcept {
   return __shfl_sync(mask, value, static_cast<int>(source_lane));

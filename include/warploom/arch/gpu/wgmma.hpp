@@ -105,6 +105,10 @@ WARPLOOM_FN void wgmma_wait_group(Fragments&... fragments) noexcept {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
   (detail::pin(fragments), ...);
 }
+template <int pending>
+WARPLOOM_FN void wgmma_wait_group_before_signal() noexcept {
+  wgmma_wait_group<pending>();
+}
 
 template <int n, class A, class B, Major a_major, Major b_major, WgmmaNegate negate>
 WARPLOOM_FN void wgmma(Fragment<float, n / 2>& d, SmemDescriptor a, SmemDescriptor b, bool accumulate) noexcept {

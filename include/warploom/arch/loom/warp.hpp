@@ -9,6 +9,7 @@ namespace native = ::warploom::loom::native;
 
 WARPLOOM_FN bool elect_one(uint32_t mask) noexcept { return native::elect(mask); }
 WARPLOOM_FN void syncwarp(uint32_t mask) noexcept { native::syncwarp(mask); }
+WARPLOOM_FN void syncwarp_before_signal() noexcept { native::syncwarp_before_signal(); }
 WARPLOOM_FN uint32_t uniform(uint32_t value) noexcept { return native::uniform(value); }
 WARPLOOM_FN uint32_t shuffle(uint32_t value, uint32_t source_lane, uint32_t mask) noexcept {
   return native::shuffle(native::Shuffle::index, mask, value, source_lane);

@@ -18,6 +18,11 @@ WARPLOOM_FN void wgmma_wait_group(Fragments&... fragments) noexcept {
   native::wgmma_wait_group(pending);
   (fragments.wgmma_state().name(), ...);
 }
+template <int pending>
+WARPLOOM_FN void wgmma_wait_group_before_signal() noexcept {
+  static_assert(pending >= 0 && pending <= 7, "warploom: wgmma.wait_group leaves 0 to 7 groups pending");
+  native::wgmma_wait_group_before_signal(pending);
+}
 
 namespace detail {
 template <int n, class A, class B, Major a_major, Major b_major, WgmmaResult result, WgmmaNegate negate,

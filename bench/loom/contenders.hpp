@@ -1,0 +1,46 @@
+// Who multiplies in the loom's benchmark: two kernels on the loom, and OpenBLAS. A [m, k] and B [n, k] are row-major,
+// and D = A * B^T.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "warploom/types/dtype.hpp"
+#include "warploom/types/result.hpp"
+
+namespace warploom::bench {
+
+struct LoomProblem {
+  int m = 0, n = 0, k = 0;
+  unsigned threads = 0;
+  std::vector<bf16> a, b;
+};
+
+/// What a kernel wrote: D in bf16, in rows of n.
+struct LoomResult {
+  double seconds = 0;
+  std::vector<bf16> d;
+};
+
+/// The library's Hopper GEMM in this configuration; "auto": the planner's choice, which `config` becomes.
+Result<LoomResult> run_hopper(const LoomProblem& problem, std::string& config);
+/// examples/blackwell_gemm_kernel.hpp, on CTA pairs.
+Result<LoomResult> run_blackwell(const LoomProblem& problem);
+
+/// Debian's libopenblas, opened at run time.
+class OpenBlas {
+ public:
+  /// `core` forces the kernels it uses (OPENBLAS_CORETYPE), "" those for this processor's vectors. Or why not.
+  static Result<OpenBlas> open(const std::string& core, unsigned threads);
+
+  std::string version() const;
+  std::string core() const;  ///< as it says itself
+  /// Seconds of one sgemm, d = a * b^T, all of them f32.
+  double run(int m, int n, int k, const float* a, const float* b, float* d) const;
+
+ private:
+  void* library_ = nullptr;
+};
+
+}  // namespace warploom::bench

@@ -1,0 +1,241 @@
+// The speed of the loom in `fast` numerics: bf16 GEMMs of a Hopper and of a Blackwell kernel beside OpenBLAS' sgemm of
+// the same size, in one run, launch by launch in turn. `./dev bench loom` builds and runs it.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "contenders.hpp"
+#include "warploom/types/convert.hpp"
+
+namespace warploom::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  int m = 4096, n = 4096, k = 4096;
+  unsigned threads = 2;
+  int repeat = 3;
+  std::string config = "bf16-kk-128x176-pp-2x1";
+  std::string core;
+  std::string json;
+  bool no_openblas = false, sweep = false;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double peak_mebibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// One who multiplies, and what was measured of it. `cpu`: seconds of all threads together, which other programs on the
+/// machine disturb less.
+struct Contender {
+  std::string name, detail;
+  std::function<Result<double>()> run;
+  std::vector<double> seconds, cpu;
+};
+
+LoomProblem random_problem(int m, int n, int k, unsigned threads) {
+  LoomProblem problem{.m = m, .n = n, .k = k, .threads = threads, .a = {}, .b = {}};
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<bf16> values(65521);  // a prime: no two rows are alike
+  for (bf16& value : values) value = to_bf16(normal(random));
+  const auto fill = [&](std::vector<bf16>& matrix, int rows, size_t from) {
+    matrix.resize(static_cast<size_t>(rows) * static_cast<size_t>(k));
+    for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = values[(i + from) % values.size()];
+  };
+  fill(problem.a, m, 0);
+  fill(problem.b, n, 31337);
+  return problem;
+}
+
+/// Some elements of D, drawn at random, in double precision: within what rounding to bf16 and sums in f32 allow.
+std::string check(const LoomProblem& p, const std::vector<bf16>& d) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 200; ++i) {
+    const size_t row = random() % static_cast<size_t>(p.m), column = random() % static_cast<size_t>(p.n);
+    const auto depth = static_cast<size_t>(p.k);
+    double sum = 0, size = 0;
+    for (size_t k = 0; k < depth; ++k) {
+      const double product = static_cast<double>(to_float(p.a[row * depth + k])) * to_float(p.b[column * depth + k]);
+      sum += product;
+      size += std::abs(product);
+    }
+    const double got = to_float(d[row * static_cast<size_t>(p.n) + column]);
+    if (!(std::abs(got - sum) <= std::abs(sum) / 256 + size * 1e-6))
+      return fmt::format("D({}, {}) is {}, not {}", row, column, got, sum);
+  }
+  return {};
+}
+
+Contender loom_contender(const std::string& name, const LoomProblem& problem,
+                         std::function<Result<LoomResult>()> multiply) {
+  return {name,
+          "",
+          [&problem, multiply = std::move(multiply)]() -> Result<double> {
+            Result<LoomResult> result = multiply();
+            if (!result) return Error{result.error()};
+            if (std::string wrong = check(problem, result->d); !wrong.empty()) return Error{wrong};
+            return result->seconds;
+          },
+          {},
+          {}};
+}
+
+/// Runs all of them in turn; an error text or "".
+std::string measure(std::vector<Contender>& contenders, int repeat) {
+  for (int round = 0; round < repeat; ++round)
+    for (Contender& contender : contenders) {
+      const double before = cpu_seconds();
+      const Result<double> seconds = contender.run();
+      if (!seconds) return contender.name + ": " + seconds.error();
+      contender.seconds.push_back(*seconds);
+      contender.cpu.push_back(cpu_seconds() - before);
+    }
+  return {};
+}
+
+int fail(const std::string& text) {
+  fmt::print(stderr, "{}\n", text);
+  return 1;
+}
+
+int compare(const Arguments& arguments) {
+  const LoomProblem problem = random_problem(arguments.m, arguments.n, arguments.k, arguments.threads);
+  std::string config = arguments.config;
+  std::vector<Contender> contenders;
+  std::vector<float> a, b, d;
+  std::optional<OpenBlas> blas;
+  if (!arguments.no_openblas) {
+    Result<OpenBlas> opened = OpenBlas::open(arguments.core, arguments.threads);
+    if (!opened) return fail(opened.error());
+    blas = *opened;
+    for (const bf16 value : problem.a) a.push_back(to_float(value));
+    for (const bf16 value : problem.b) b.push_back(to_float(value));
+    d.resize(static_cast<size_t>(problem.m) * static_cast<size_t>(problem.n));
+    contenders.push_back(
+        {"OpenBLAS sgemm",
+         blas->version() + ", core " + blas->core(),
+         [&]() -> Result<double> { return blas->run(problem.m, problem.n, problem.k, a.data(), b.data(), d.data()); },
+         {},
+         {}});
+  }
+  contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
+  contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+  if (std::string wrong = measure(contenders, arguments.repeat); !wrong.empty()) return fail(wrong);
+  contenders[contenders.size() - 2].detail = config;
+  contenders.back().detail = "examples/blackwell_gemm_kernel.hpp, CTA pairs";
+
+  const double flops = 2.0 * problem.m * problem.n * problem.k;
+  Json json{{"m", problem.m},
+            {"n", problem.n},
+            {"k", problem.k},
+            {"threads", problem.threads},
+            {"repeat", arguments.repeat},
+            {"entries", Json::array()}};
+  fmt::print("bf16 {} x {} x {}, {} threads, {} rounds; OPENBLAS_CORETYPE={}\n", problem.m, problem.n, problem.k,
+             problem.threads, arguments.repeat,
+             std::getenv("OPENBLAS_CORETYPE") ? std::getenv("OPENBLAS_CORETYPE") : "");
+  fmt::print("{:<16} {:>9} {:>9} {:>14} {:>9}  {}\n", "", "median", "fastest", "per core-sec.", "ratio", "GFLOP/s");
+  for (const Contender& contender : contenders) {
+    const double middle = flops / median(contender.seconds) * 1e-9;
+    const double fastest = flops / *std::min_element(contender.seconds.begin(), contender.seconds.end()) * 1e-9;
+    const double per_core = flops / median(contender.cpu) * 1e-9;
+    Json entry{{"name", contender.name},      {"detail", contender.detail},         {"gflops", middle},
+               {"gflops_fastest", fastest},   {"gflops_per_core_second", per_core}, {"seconds", contender.seconds},
+               {"cpu_seconds", contender.cpu}};
+    std::string ratio;
+    if (blas) {
+      std::vector<double> ratios;
+      for (size_t i = 0; i < contender.seconds.size(); ++i)
+        ratios.push_back(contenders[0].seconds[i] / contender.seconds[i]);
+      entry["ratio_to_openblas"] = median(ratios);
+      ratio = fmt::format("{:.3f}", median(ratios));
+    }
+    fmt::print("{:<16} {:>9.1f} {:>9.1f} {:>14.1f} {:>9}  {}\n", contender.name, middle, fastest, per_core, ratio,
+               contender.detail);
+    json["entries"].push_back(std::move(entry));
+  }
+  json["peak_mebibytes"] = peak_mebibytes();
+  fmt::print("peak memory of all of it: {:.0f} MiB\n", peak_mebibytes());
+  if (!arguments.json.empty()) std::ofstream(arguments.json) << json.dump(2) << "\n";
+  return 0;
+}
+
+/// One extent at a time from an eighth to the whole, the others at half: the cost of each should be linear.
+int sweep(const Arguments& arguments) {
+  Json json{{"threads", arguments.threads}, {"points", Json::array()}};
+  fmt::print("{:<16} {:>6} {:>6} {:>6} {:>10} {:>10} {:>9}\n", "", "m", "n", "k", "seconds", "core-sec.", "GFLOP/s");
+  for (const char along : {'m', 'n', 'k'})
+    for (int eighth = 1; eighth <= 8; ++eighth) {
+      const auto extent = [&](char which, int whole) { return which == along ? whole * eighth / 8 : whole / 2; };
+      const LoomProblem problem = random_problem(extent('m', arguments.m), extent('n', arguments.n),
+                                                 extent('k', arguments.k), arguments.threads);
+      std::string config = arguments.config;
+      std::vector<Contender> contenders;
+      contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
+      contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+      if (std::string wrong = measure(contenders, arguments.repeat); !wrong.empty()) return fail(wrong);
+      for (const Contender& contender : contenders) {
+        const double seconds = *std::min_element(contender.seconds.begin(), contender.seconds.end());
+        const double cpu = *std::min_element(contender.cpu.begin(), contender.cpu.end());
+        fmt::print("{:<16} {:>6} {:>6} {:>6} {:>10.3f} {:>10.3f} {:>9.1f}\n", contender.name, problem.m, problem.n,
+                   problem.k, seconds, cpu, 2.0 * problem.m * problem.n * problem.k / seconds * 1e-9);
+        json["points"].push_back({{"name", contender.name},
+                                  {"along", std::string(1, along)},
+                                  {"m", problem.m},
+                                  {"n", problem.n},
+                                  {"k", problem.k},
+                                  {"seconds", seconds},
+                                  {"cpu_seconds", cpu}});
+      }
+    }
+  if (!arguments.json.empty()) std::ofstream(arguments.json) << json.dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace warploom::bench
+
+int main(int argc, char** argv) {
+  using namespace warploom::bench;
+  Arguments arguments;
+  CLI::App app("GFLOP/s of bf16 GEMMs on the loom, beside OpenBLAS' sgemm of the same size in the same run");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--m", arguments.m, "Rows of A and D")->check(CLI::PositiveNumber);
+  app.add_option("--n", arguments.n, "Rows of B, columns of D; a multiple of 8")->check(CLI::PositiveNumber);
+  app.add_option("--k", arguments.k, "Columns of A and B; a multiple of 8")->check(CLI::PositiveNumber);
+  app.add_option("--threads", arguments.threads, "Of everybody")->check(CLI::Range(1, 1024));
+  app.add_option("--repeat", arguments.repeat, "Rounds")->check(CLI::Range(1, 1000));
+  app.add_option("--config", arguments.config, "Of the Hopper GEMM (warploom kernels lists them); auto: by shape");
+  app.add_option("--openblas-core", arguments.core, "Forces OPENBLAS_CORETYPE; default: by this processor's vectors");
+  app.add_flag("--no-openblas", arguments.no_openblas, "Measures the loom alone");
+  app.add_flag("--sweep", arguments.sweep, "Varies m, n and k one by one instead, the loom alone");
+  app.add_option("--json", arguments.json, "A file for all figures");
+  CLI11_PARSE(app, argc, argv);
+  if (arguments.n % 8 != 0 || arguments.k % 8 != 0) return fail("--n and --k must be multiples of 8: rows of 16 bytes");
+  return arguments.sweep ? sweep(arguments) : compare(arguments);
+}
