@@ -80,6 +80,7 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
                        count + static_cast<uint32_t>(altered.count)));
     const uint64_t word = barrier_tag | cta.barriers.size();
     std::memcpy(cta.window + offset, &word, sizeof(word));
+    if (watch_) watch_->init(thread, pc, *barrier);
     cta.barriers.push_back(std::move(barrier));
   }
 }
@@ -144,6 +145,7 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
     barrier.completed_at = barrier.phase_time;
     barrier.previous.swap(barrier.current);
     barrier.current.clear();
+    if (watch_) watch_->phase_completed(barrier);
     if (recording())
       record(EventKind::phase, *barrier.cta, signal.warp->index, barrier.completed_at, barrier.completed_at,
              static_cast<int64_t>(phase), barrier.name());
@@ -178,8 +180,8 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
   }
 }
 
-void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count,
-                              uint32_t bytes) {
+void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
+                              bool cluster_scope) {
   step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
@@ -199,6 +201,7 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
     // An arrival whose count the seam took to zero is no signal at all.
     if (signal.arrivals == 0 && altered.count != 0) continue;
     thread.token = token_of(barrier->state);
+    if (watch_) watch_->signal(thread, pc, *barrier, kind, cluster_scope);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
     if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))
@@ -248,6 +251,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
                                                    : "that phase has not begun"),
          signalled_by(*barrier));
   }
+  if (watch_) watch_->passed(thread, pc, *barrier, phases);
   if (plain_ && phases != 0) {
     native::script.known_barrier(address) = {address, thread.warp, &barrier->state.phase, &barrier->completed_at};
   }
@@ -256,7 +260,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
            barrier->name());
 }
 
-bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint) {
   step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.test_wait", pc, &barrier);
@@ -268,8 +272,14 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
                      static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase));
   if (passed) {
     thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
+    if (hint) note_poll(*thread.warp, address, phases);
+    if (watch_ && !hint) {
+      watch_->depends(pc, "mbarrier.test_wait");
+      watch_->passed(thread, pc, barrier, phases);
+    }
     return true;
   }
+  if (watch_ && !hint) watch_->depends(pc, "mbarrier.test_wait");
   ++failed_polls_;
   // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
   thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};
@@ -279,6 +289,26 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   std::erase(barrier.waiters, &thread);
   std::erase(pollers_, &thread);
   return false;
+}
+
+void Cluster::note_poll(Warp& warp, uint32_t address, uint32_t phases) {
+  constexpr size_t enough = 8;
+  const std::pair<uint32_t, uint32_t> poll{address, phases};
+  if (!warp.polled.empty() && warp.polled.back() == poll) return;
+  if (warp.polled.size() == enough) warp.polled.erase(warp.polled.begin());
+  warp.polled.push_back(poll);
+}
+
+void Cluster::mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  step(thread, pc);
+  const Barrier& barrier = barrier_at(thread, pc, address, true);
+  const auto& polled = thread.warp->polled;
+  if (std::find(polled.begin(), polled.end(), std::pair(address, phases)) == polled.end())
+    fail(thread, pc, "PHASE",
+         fmt::format("a wait for phase {} of {} is left out, but no poll of this warp has found that phase complete",
+                     static_cast<int64_t>(phases) - 1, barrier.name()),
+         {"pass on what try_wait_producer() or try_wait_consumer() returned for the same slot"});
+  if (watch_) watch_->passed(thread, pc, barrier, phases);
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
@@ -315,12 +345,14 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
   barrier.arrived += 32;
   barrier.time = std::max(barrier.time, thread.time);
   if (sync) barrier.waiting.push_back(&warp);
+  if (watch_) watch_->arrive(warp, pc, barrier);
   if (barrier.arrived < barrier.expected) {
     if (sync) park_warp(warp, {.kind = WaitKind::named_barrier, .pc = pc, .id = id});
     return;
   }
   std::vector<Warp*> waiting;
   waiting.swap(barrier.waiting);
+  if (watch_) watch_->completed(barrier, waiting);
   barrier.members.clear();
   barrier.arrived = 0;
   for (Warp* other : waiting) {
@@ -336,7 +368,7 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
   }
 }
 
-void Cluster::cluster_arrive(Thread& thread, Pc pc) {
+void Cluster::cluster_arrive(Thread& thread, Pc pc, bool release) {
   step(thread, pc);
   const Altered altered = alter("barrier.cluster.arrive", pc, nullptr);
   for (uint32_t i = 0; i < altered.times; ++i) {
@@ -345,6 +377,7 @@ void Cluster::cluster_arrive(Thread& thread, Pc pc) {
     thread.cluster_arrived = true;
     thread.cluster_phase = cluster_phase_;
     ++cluster_arrived_;
+    if (watch_) watch_->cluster_arrive(thread, pc, release);
     cluster_time_ = std::max(cluster_time_, thread.time);
   }
   cluster_barrier_check();
@@ -365,6 +398,7 @@ void Cluster::cluster_wait(Thread& thread, Pc pc) {
     park(thread);
   }
   thread.cluster_arrived = false;
+  if (watch_) watch_->cluster_passed(thread, pc);
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, 0, "cluster barrier");
 }
@@ -373,6 +407,7 @@ void Cluster::cluster_barrier_check() {
   if (cluster_arrived_ == 0 || cluster_arrived_ < alive_) return;
   ++cluster_phase_;
   cluster_arrived_ = 0;
+  if (watch_) watch_->cluster_completed();
   std::vector<Thread*> waiters;
   waiters.swap(cluster_waiters_);
   for (Thread* waiter : waiters) wake(*waiter, cluster_time_);

@@ -110,8 +110,10 @@ void Cluster::cp_async_wait(Thread& thread, Pc pc, uint32_t pending) {
     thread.wait = {.kind = WaitKind::bulk_group, .pc = pc, .id = pending};
     park(thread);
   }
-  for (auto group = thread.copy_groups.begin(); group != last; ++group)
+  for (auto group = thread.copy_groups.begin(); group != last; ++group) {
     thread.time = std::max(thread.time, (*group)->time);
+    if (watch_) watch_->learn(thread, (*group)->works);
+  }
   thread.copy_groups.erase(thread.copy_groups.begin(), last);
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, pending, "cp.async group");

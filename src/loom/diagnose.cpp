@@ -446,10 +446,30 @@ void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string m
   report.cluster = index_;
   report.findings.push_back(std::move(finding));
   finding_pcs_.push_back(pc);
+  side_pcs_.emplace_back();
+}
+
+void Cluster::stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, std::string message,
+                   std::vector<std::string> notes, std::vector<OtherSide> sides) {
+  if (!dead_) {
+    add_finding(nullptr, pc, code, std::move(message), std::move(notes));
+    Finding& finding = report.findings.back();
+    if (warp != nullptr) finding.agent = agents_of(*warp, lanes);
+    for (OtherSide& side : sides) {
+      finding.sides.push_back({std::move(side.what), agents_of(*side.warp, side.lanes), {}});
+      side_pcs_.back().push_back(side.pc);
+    }
+  }
+  if (running_ == nullptr) return;
+  for (;;) running_->fiber.suspend();
 }
 
 void Cluster::locate_findings() {
-  for (size_t i = 0; i < report.findings.size(); ++i) report.findings[i].at = location(finding_pcs_[i]);
+  for (size_t i = 0; i < report.findings.size(); ++i) {
+    report.findings[i].at = location(finding_pcs_[i]);
+    for (size_t side = 0; side < report.findings[i].sides.size(); ++side)
+      report.findings[i].sides[side].at = location(side_pcs_[i][side]);
+  }
   if (!report.clean() && report.findings.front().code == "STEP-LIMIT") report.waiting = Diagnosis(*this).waiters();
 }
 

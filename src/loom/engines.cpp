@@ -57,6 +57,7 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   const bool at_once = policy == Policy::eager || (policy == Policy::adversarial && writes_shared(*op));
   // Without a few that wait for long, chance completes everything within some steps.
   if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
+  if (watch_) watch_->issue(*op);
   pending_.push_back(std::move(op));
   if (at_once) {
     // An eager operation waits for nothing but earlier work it is ordered behind, which is complete already.
@@ -65,6 +66,7 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
       AsyncOp& issued = *pending_[last];
       bool done = false;
       while (!done && !dead_) progress(issued, done);
+      if (done && watch_) watch_->finished(issued);
       if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(last));
     }
     if (dead_ && running_ != nullptr) {
@@ -105,6 +107,7 @@ bool Cluster::complete_one(bool forced) {
 void Cluster::complete(size_t index) {
   bool done = false;
   progress(*pending_[index], done);
+  if (done && watch_ && !dead_) watch_->finished(*pending_[index]);
   if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -124,6 +127,10 @@ const Barrier* Cluster::deliver(const AsyncOp& op, SignalKind kind, const char* 
                       .times = 1,
                       .arrivals = bytes ? 0u : 1u,
                       .bytes = bytes ? op.bytes : 0};
+  if (watch_) {
+    watch_->deliver(op, *barrier, !bytes);
+    if (dead_) return nullptr;
+  }
   if (apply(*barrier, signal, op.finish) == MbarrierFault::none) return barrier;
   if (bytes)
     fail_async(op, "TX-RANGE", fmt::format("the byte count of {} left its range of +-1048575", barrier->name()));
@@ -343,6 +350,7 @@ void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only)
   for (size_t i = 0; i < must; ++i) {
     BulkGroup& group = *thread.groups[i];
     group.read_waited = true;
+    if (watch_) watch_->learn(thread, group.works);
     thread.time = std::max(thread.time, read_only ? group.read_time : group.write_time);
   }
   // Groups complete in order: those whose writes are done and were waited for are history.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t register_file = 65536;  // of an SM
 
-std::string check(const LaunchConfig& config, const Options& options) {
+std::string refusal_of(const LaunchConfig& config, const Options& options) {
   const Dim3 &grid = config.grid, &cluster = config.cluster;
   if (config.threads == 0 || config.threads % 32 != 0 || config.threads > 1024)
     return fmt::format("{} threads per CTA; a multiple of 32 up to 1024 is possible", config.threads);
@@ -92,7 +92,7 @@ Grid::Grid(const GridLaunch& launch, const Options& options)
       context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {}},
       watchdog_(options.seconds_limit) {
   const LaunchConfig& config = launch_.config;
-  refusal_ = check(config, options);
+  refusal_ = refusal_of(config, options);
   if (!refusal_.empty()) return;
   context_.clusters = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y,
                        config.grid.z / config.cluster.z};

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "loom/check/watch.hpp"
 #include "loom/collectives.hpp"
 #include "loom/costs.hpp"
 #include "loom/fiber.hpp"
@@ -71,6 +72,7 @@ struct Barrier {
   uint32_t stage = 0;
   uint32_t stages = 0;
   const char* signalled_by = "";
+  uint32_t watched = 0;  ///< its number with the checker
 
   std::vector<Signal> current;   ///< signals of the phase under way
   std::vector<Signal> previous;  ///< signals of the last completed one
@@ -103,12 +105,14 @@ struct BulkGroup {
   uint64_t write_time = 0;
   bool read_waited = false;  ///< or nothing to wait for
   Pc pc = nullptr;
+  std::vector<check::WorkRef> works = {};
 };
 
 /// The copies that one cp.async.commit_group closed.
 struct CopyGroup {
   uint32_t left = 0;
   uint64_t time = 0;
+  std::vector<check::WorkRef> works = {};
 };
 
 struct alignas(64) Thread : native::ThreadHead {
@@ -151,6 +155,7 @@ struct TmemAccess {
   bool* in_flight[32] = {};
   std::vector<uint32_t> values;  ///< [lane * count + i]
   uint64_t finish = 0;
+  check::WorkRef work;
 };
 
 /// Lanes of a warp that may run, in the order in which they were woken.
@@ -191,6 +196,7 @@ struct Warp {
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
   bool role_closed = false;   ///< its event has been recorded
+  std::vector<std::pair<uint32_t, uint32_t>> polled;  ///< barrier and phases of polls that said yes, the latest few
   uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
@@ -335,6 +341,7 @@ struct AsyncOp {
   TmemCopyOperation copy;
   // wgmma
   std::shared_ptr<WgmmaInstruction> wgmma;
+  check::WorkRef work;
 };
 
 /// Does the instruction set order these two, if both are tcgen05 work (tcgen05.cpp)?
@@ -508,6 +515,10 @@ class Cluster {
   /// Records the finding and parks the thread for good.
   [[noreturn]] void fail(Thread& thread, Pc pc, const char* code, std::string message,
                          std::vector<std::string> notes = {});
+  /// The same from wherever the checker looks on: returns if no thread is running. Only the first finding counts.
+  void stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, std::string message,
+            std::vector<std::string> notes, std::vector<OtherSide> sides);
+  check::Watch* watch() const { return watch_.get(); }
   /// The same for work in flight, which no thread executes: the caller must return.
   void fail_async(const AsyncOp& op, const char* code, std::string message);
   bool dead() const { return dead_; }
@@ -529,13 +540,16 @@ class Cluster {
   Barrier& barrier_at(Thread& thread, Pc pc, uint32_t address, bool local_only);
   void mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count);
   void mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address);
-  void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes);
+  void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
+                       bool cluster_scope = false);
   void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
-  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint);
+  void mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
   void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
                      const char* signalled_by);
+  static void note_poll(Warp& warp, uint32_t address, uint32_t phases);
   void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
-  void cluster_arrive(Thread& thread, Pc pc);
+  void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_wait(Thread& thread, Pc pc);
 
   // ---- engines (engines.cpp)
@@ -582,7 +596,8 @@ class Cluster {
   void cp_async_wait(Thread& thread, Pc pc, uint32_t pending);
 
   // ---- other CTAs' shared memory, tokens (remote.cpp)
-  std::byte* cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, const char* what);
+  /// `what`: "a load", "a store", or an atomic, which needs no order.
+  std::byte* cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, native::ClusterAccess access);
   uint64_t mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete);
   /// How many phases must be complete for the token's; reports one that is too old.
   uint32_t token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t token);
@@ -839,6 +854,8 @@ class Cluster {
   std::unordered_map<uint64_t, size_t> site_index_;
   int64_t mutated_executions_ = 0;  ///< of all addresses that are the mutation's site
   std::vector<Pc> finding_pcs_;
+  std::vector<std::vector<Pc>> side_pcs_;  ///< of each finding
+  std::unique_ptr<check::Watch> watch_;    ///< where the run is checked
   Pc asked_ = nullptr;  ///< location_from_fiber's question and answer
   Location answer_;
   std::unordered_map<std::string, uint32_t> event_names_;

@@ -61,6 +61,7 @@ template <class Execute>
   ++whole.over;
   const uint64_t time = whole.meeting.time;
   self.time = time;
+  if (check::Watch* watch = cluster.watch()) watch->synchronise(*self.warp, whole_warp);
   execute(whole.meeting);
   end_collective(cluster, self, time);
 }
@@ -177,6 +178,7 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
   warp.open.erase(open);
   for (Thread* other : warp.lanes)
     if ((mask >> other->id.lane & 1) != 0) other->time = complete->time;
+  if (check::Watch* watch = cluster.watch()) watch->synchronise(warp, mask);
   execute(*complete);
   if (self.state == Thread::State::parked) return cluster.leave(self);
   cluster.wake_others(self, mask, complete->time);
@@ -201,7 +203,7 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
   return (address & offset_mask) | rank << rank_shift;
 }
 
-void check_shared(const void* address, size_t bytes) noexcept {
+void check_shared(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PC;
   self.cluster->step(self, pc);
@@ -209,6 +211,9 @@ void check_shared(const void* address, size_t bytes) noexcept {
   if (offset < 0 || !self.cluster->inside(*self.cta, static_cast<uint64_t>(offset), bytes))
     self.cluster->fail(self, pc, "OOB-SHARED",
                        fmt::format("an access of {} bytes outside the CTA's dynamic shared memory", bytes));
+  if (check::Watch* watch = self.cluster->watch())
+    watch->access(self, pc, *self.cta, static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), write,
+                  write ? "st.shared" : "ld.shared");
 }
 
 void check_global(const void* address, size_t bytes, bool write) noexcept {
@@ -329,8 +334,7 @@ void syncthreads() noexcept {
 }
 
 void cluster_arrive(bool release) noexcept {
-  (void)release;
-  thread().cluster->cluster_arrive(thread(), WARPLOOM_PC);
+  thread().cluster->cluster_arrive(thread(), WARPLOOM_PC, release);
 }
 void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PC); }
 
@@ -340,9 +344,12 @@ void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
 void mbarrier_invalidate(uint32_t barrier) noexcept {
   thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PC, barrier);
 }
-void fence_mbarrier_init() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
-void mbarrier_arrive(uint32_t barrier, uint32_t count) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive, count, 0);
+void fence_mbarrier_init() noexcept {
+  thread().cluster->step(thread(), WARPLOOM_PC);
+  if (check::Watch* watch = thread().cluster->watch()) watch->fence_mbarrier_init(thread());
+}
+void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept {
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive, count, 0, cluster_scope);
 }
 void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_expect_tx, 1, bytes);
@@ -369,17 +376,22 @@ void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
   }
   thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases);
 }
-bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {
-  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases);
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
+  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint);
+}
+void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept {
+  thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases);
 }
 
-void fence_proxy_async(bool shared_space) noexcept {
-  (void)shared_space;
+void fence_proxy_async(ProxyFence kind) noexcept {
   thread().cluster->step(thread(), WARPLOOM_PC);
+  check::Watch* watch = thread().cluster->watch();
+  if (watch != nullptr && kind != ProxyFence::global && kind != ProxyFence::acquire)
+    watch->fence_proxy_async(thread(), kind == ProxyFence::release);
 }
 void tcgen05_fence(bool before) noexcept {
-  (void)before;
   thread().cluster->step(thread(), WARPLOOM_PC);
+  if (check::Watch* watch = thread().cluster->watch()) watch->tensor_fence(thread(), before);
 }
 
 void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
@@ -539,6 +551,7 @@ namespace {
   }
   warp.whole.meets = false;
   ++warp.whole.over;
+  if (check::Watch* watch = cluster.watch()) watch->synchronise(warp, whole_warp);
   if (const std::optional<uint64_t> over = cluster.wgmma_wait(warp, pc, pending)) {
     self.time = *over;
     return cluster.start_round(self, *over);
@@ -574,8 +587,8 @@ namespace {
 /// What stmatrix and ldmatrix share: move(place in shared memory, lane's register, which half of it) for every element,
 /// or, where pairs of them stay together, move_pair(place, register).
 template <class Move, class MovePair>
-void matrix_operation(Pc pc, const char* operation, const LaneArguments& arguments, uint32_t tiles, bool transposed,
-                      Move&& move, MovePair&& move_pair) {
+void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArguments& arguments, uint32_t tiles,
+                      bool transposed, Move&& move, MovePair&& move_pair) {
   warp_operation(pc, operation, arguments, [&](const Collective& lanes) {
     Thread& self = *Cluster::current();
     Cta& cta = *self.cta;
@@ -589,6 +602,8 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
                                          "CTA's shared memory is needed",
                                          r, operation, tile, address));
         std::byte* row = cta.window + offset;
+        if (check::Watch* watch = self.cluster->watch())
+          watch->access(*self.warp, pc, offset, 16, writes, operation);
         // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
         if (!transposed) {
           for (uint32_t pair = 0; pair < 4; ++pair)
@@ -606,7 +621,7 @@ void matrix_operation(Pc pc, const char* operation, const LaneArguments& argumen
 
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
   matrix_operation(
-      WARPLOOM_PC, "stmatrix", {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
+      WARPLOOM_PC, "stmatrix", true, {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
       [](std::byte* place, const uint32_t& word, uint32_t which) {
         const auto half = static_cast<uint16_t>(word >> 16 * which);
         std::memcpy(place, &half, sizeof(half));
@@ -615,7 +630,7 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
 }
 void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
   matrix_operation(
-      WARPLOOM_PC, "ldmatrix", {.a = row, .p = registers}, tiles, transposed,
+      WARPLOOM_PC, "ldmatrix", false, {.a = row, .p = registers}, tiles, transposed,
       [](const std::byte* place, uint32_t& word, uint32_t which) {
         std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
       },

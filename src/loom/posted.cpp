@@ -83,12 +83,14 @@ void Cluster::execute_posted(Warp& warp) {
   if (warp.index / warpgroup_warps < warp.cta->warpgroups.size()) warpgroup(warp).last_b.panels.reset();
   while (!whole.held_up && whole.posted() != 0 && whole[0].arrived == whole_warp) {
     const Posted& posted = whole[0];
+    if (watch_) watch_->synchronise(warp, whole_warp);
     switch (posted.kind) {
       case PostedKind::fence:
       case PostedKind::sync: break;
       case PostedKind::wgmma: wgmma(warp, posted); break;
       case PostedKind::commit:
         if (posted.executes) warp.wgmma.commit();
+        if (watch_) watch_->wgmma_commit(warp);
         break;
       case PostedKind::wait:
         warp.wgmma.pending = posted.pending;

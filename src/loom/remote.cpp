@@ -9,7 +9,11 @@
 
 namespace warploom::loom {
 
-std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, const char* what) {
+std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes,
+                                  native::ClusterAccess access) {
+  const char* what = access == native::ClusterAccess::load    ? "a load"
+                     : access == native::ClusterAccess::store ? "a store"
+                                                              : "an atomic";
   step(thread, pc);
   Cta* const cta = owner(address);
   const uint32_t offset = address & offset_mask;
@@ -20,6 +24,10 @@ std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint
   if (cta->alive == 0)
     fail(thread, pc, "EXIT-REMOTE", fmt::format("{} in the shared memory of CTA {}, which has exited", what, cta->rank),
          {"a cluster barrier at the end keeps every CTA there until the last access"});
+  if (watch_ && access == native::ClusterAccess::atomic) watch_->depends(pc, "an atomic");
+  if (watch_ && access != native::ClusterAccess::atomic)
+    watch_->access(thread, pc, *cta, offset, bytes, access == native::ClusterAccess::store,
+                   access == native::ClusterAccess::store ? "st.shared::cluster" : "ld.shared::cluster");
   return cta->window + offset;
 }
 
@@ -52,7 +60,7 @@ namespace {
 Thread& thread() { return *Cluster::current(); }
 
 uint32_t& word_at(Pc pc, uint32_t address) {
-  std::byte* const place = thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), "an atomic");
+  std::byte* const place = thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
   return *reinterpret_cast<uint32_t*>(place);
 }
 
@@ -67,7 +75,7 @@ uint32_t rank_of(uint32_t address) noexcept {
 }
 void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept {
   return thread().cluster->cluster_memory(thread(), __builtin_return_address(0), address, bytes,
-                                          write ? "a store" : "a load");
+                                          write ? ClusterAccess::store : ClusterAccess::load);
 }
 uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept {
   uint32_t& word = word_at(__builtin_return_address(0), address);
@@ -93,7 +101,7 @@ uint32_t mbarrier_pending_count(uint64_t token) noexcept { return token_pending(
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
   const Pc pc = __builtin_return_address(0);
-  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
+  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token), false);
 }
 void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();

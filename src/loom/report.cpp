@@ -365,6 +365,9 @@ std::string finding_details(const Finding& finding) {
   if (has_place(finding)) {
     text += fmt::format("{:{}}{}  {}\n", "", kIndent, agents_text(finding.agent), place_with_library(finding.at));
   }
+  for (const FindingSide& side : finding.sides)
+    text += fmt::format("{:{}}{}  {}\n{}", "", kIndent, agents_text(side.agent), place_with_library(side.at),
+                        bullet("first: ", side.what, kDetailIndent));
   for (const std::string& note : finding.notes) text += bullet("", note, kDetailIndent);
   return text;
 }
@@ -393,12 +396,19 @@ Json json(const Contribution& contribution) {
               {"arrivals", contribution.arrivals},    {"bytes", contribution.bytes}};
 }
 
+Json json(const FindingSide& side) {
+  return Json{{"what", side.what}, {"agent", json(side.agent)}, {"at", json(side.at)}};
+}
+
 Json json(const Finding& finding) {
+  Json sides = Json::array();
+  for (const FindingSide& side : finding.sides) sides.push_back(json(side));
   return Json{{"code", finding.code},
               {"message", finding.message},
               {"agent", json(finding.agent)},
               {"at", json(finding.at)},
-              {"notes", finding.notes}};
+              {"notes", finding.notes},
+              {"sides", sides}};
 }
 
 template <class T>

@@ -43,7 +43,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
-      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites && !launch.options->mutation),
+      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites &&
+             !launch.options->mutation && !launch.options->check),
       runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
@@ -94,6 +95,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
   }
   alive_ = static_cast<uint32_t>(threads_.size());
   for (auto& thread : threads_) enqueue(*thread);
+  if (launch.options->check) watch_ = std::make_unique<check::Watch>(*this);
 }
 
 Cluster::~Cluster() {

@@ -91,6 +91,10 @@ bool Cluster::grant(const AllocRequest& request) {
   };
   give(cta, request.slot);
   if (other != nullptr) give(*other, request.peer_slot);
+  if (watch_) {
+    watch_->tmem_allocated(*request.warp, request.pc, base, request.columns, request.slot);
+    if (other != nullptr) watch_->tmem_allocated(*request.peer, request.pc, base, request.columns, request.peer_slot);
+  }
   return true;
 }
 
@@ -148,6 +152,7 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
     if (peer.warp->cta == &cta || peer.value != base || peer.slot != columns)
       fail(thread, pc, "TMEM-RULE", "the CTAs of a pair must run the same tcgen05.dealloc, one warp each");
     Cta& other = *peer.warp->cta;
+    if (watch_) watch_->tmem_freed(*peer.warp, peer.pc, other, base, columns);
     other.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
     other.allocations.erase(base);
     forget_accumulators(other, base, columns);
@@ -155,6 +160,7 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
     pair_waits_.erase(pair);
     wake_warp(*first, thread.time);
   }
+  if (watch_) watch_->tmem_freed(warp, pc, cta, base, columns);
   cta.columns_taken &= static_cast<uint16_t>(~column_bits(base, columns));
   cta.allocations.erase(base);
   forget_accumulators(cta, base, columns);
@@ -254,6 +260,7 @@ void Cluster::tmem_access(Warp& warp, Pc pc, const Collective& lanes, const nati
   }
   record(load ? EventKind::tmem_load : EventKind::tmem_store, cta, warp.index, thread.time, access.finish, columns,
          name);
+  if (watch_) watch_->tmem_access(warp, pc, access);
   const Policy policy = launch_.options->schedule.policy;
   if (policy == Policy::eager || (policy == Policy::random && random_.one_in(2))) {
     settle_tensor_memory(cta);
@@ -272,6 +279,7 @@ void Cluster::tmem_wait(Warp& warp, Pc pc, bool load) {
       touch(*warp.cta, access);
     }
     time = std::max(time, access.finish);
+    if (watch_) watch_->tmem_waited(warp, access);
     if (!load) continue;
     for (uint32_t lane = 0; lane < 32; ++lane) {
       std::copy_n(access.values.data() + lane * access.count, access.count, access.registers[lane]);

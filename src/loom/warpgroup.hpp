@@ -11,6 +11,9 @@
 namespace warploom::loom {
 
 struct Warp;
+namespace check {
+struct Work;
+}
 
 inline constexpr uint32_t warpgroup_warps = 4;
 inline constexpr uint32_t whole_warpgroup = (1u << warpgroup_warps) - 1;
@@ -30,6 +33,7 @@ struct WgmmaInstruction {
   bool complete = false;
   uint64_t issued = 0;  ///< when the last warp came
   uint64_t finish = 0;
+  std::shared_ptr<const check::Work> work;  ///< where the run is checked
 };
 
 /// A warp's own view: what it has issued, committed and not yet waited for.

@@ -197,6 +197,7 @@ void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLa
 }
 
 void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op) {
+  if (watch_) watch_->wgmma(warp, *op);
   const native::WgmmaForm& form = op->operation.form;
   const uint64_t begin = std::max(op->issued, warp.cta->tensor_free_at);
   const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
@@ -281,6 +282,7 @@ uint64_t Cluster::release_wgmma(Warp& warp) {
   uint64_t time = 0;
   while (queue.groups.size() > queue.pending) {
     const WgmmaQueue::Group& group = queue.groups.front();
+    if (watch_ && !group.empty()) watch_->wgmma_waited(warp, *group.back());
     for (size_t i = 0; i < group.size(); ++i) {
       const WgmmaInstruction& op = *group[i];
       // A chain on the same registers is released at once.

@@ -33,7 +33,7 @@ WARPLOOM_FN uint32_t shared_address(const void* object) noexcept {
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 
 /// A plain access: reports one that leaves the CTA's dynamic shared memory. A scheduling point of seeded schedules.
-void check_shared(const void* address, size_t bytes) noexcept;
+void check_shared(const void* address, size_t bytes, bool write) noexcept;
 void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.
@@ -67,13 +67,16 @@ void cluster_wait() noexcept;
 void mbarrier_init(uint32_t barrier, uint32_t count) noexcept;
 void mbarrier_invalidate(uint32_t barrier) noexcept;
 void fence_mbarrier_init() noexcept;
-void mbarrier_arrive(uint32_t barrier, uint32_t count) noexcept;
+/// `cluster_scope`: what the thread did is seen by other CTAs, too.
+void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept;
 void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
-bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept;
+/// `hint`: whoever relies on a success says so with mbarrier_polled, which reports one that did not happen.
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept;
+void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;
@@ -84,6 +87,7 @@ void mbarrier_arrive_drop_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 
 // Shared memory of any CTA of the cluster
 uint32_t rank_of(uint32_t address) noexcept;
+enum class ClusterAccess : uint8_t { load, store, atomic };
 /// Where it is; reports an address that is not aligned, not in the cluster, or of a CTA that has exited.
 void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept;
 uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept;
@@ -91,7 +95,8 @@ uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept;
 uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept;
 
 // Fences
-void fence_proxy_async(bool shared_space) noexcept;
+enum class ProxyFence : uint8_t { all, shared, global, release, acquire };
+void fence_proxy_async(ProxyFence kind) noexcept;
 void tcgen05_fence(bool before) noexcept;
 
 // TMA

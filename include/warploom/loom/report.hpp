@@ -74,12 +74,20 @@ struct Waiter {
   std::vector<std::string> causes = {};          ///< what is missing and who should have brought it
 };
 
+/// Another operation that a finding is about: the access that came first, say.
+struct FindingSide {
+  std::string what = {};  ///< "a TMA load writes, async proxy, for input.full[2]"
+  Agents agent = {};
+  Location at = {};
+};
+
 struct Finding {
   std::string code = {};     ///< "DEADLOCK", "ARRIVE-OVERFLOW", "PHASE", ... (docs/reports.md)
   std::string message = {};  ///< one sentence
   Agents agent = {};
   Location at = {};
   std::vector<std::string> notes = {};
+  std::vector<FindingSide> sides = {};
 };
 
 struct Report {

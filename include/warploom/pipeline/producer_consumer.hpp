@@ -240,16 +240,16 @@ class ProducerConsumerPipeline {
   }
   // One poll may spare the wait: `ready = ring.try_wait_producer(); ... ring.wait_producer_if_needed(ready)`.
   [[nodiscard]] WARPLOOM_FN bool try_wait_consumer() const noexcept {
-    return arch::mbarrier_test(address(consumer_mbar(producer_stage_)), producer_lap_);
+    return arch::mbarrier_poll(address(consumer_mbar(producer_stage_)), producer_lap_);
   }
   [[nodiscard]] WARPLOOM_FN bool try_wait_producer() const noexcept {
-    return arch::mbarrier_test(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
+    return arch::mbarrier_poll(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   WARPLOOM_FN void wait_consumer_if_needed(bool ready) const noexcept {
-    if (!ready) wait_consumer();
+    arch::mbarrier_wait_unless(ready, address(consumer_mbar(producer_stage_)), producer_lap_);
   }
   WARPLOOM_FN void wait_producer_if_needed(bool ready) const noexcept {
-    if (!ready) wait_producer();
+    arch::mbarrier_wait_unless(ready, address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   /// Announces the slot's bytes on its full barrier: the producer's arrival. Once per slot.
   WARPLOOM_FN void arm() const noexcept {

@@ -29,12 +29,15 @@ bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
   return lane.knows->covers(plane, stamp);
 }
 
-void Order::accessed_shared(Agent agent) { warps_[agent.warp].lanes[agent.lane].unfenced = true; }
+void Order::accessed_shared(Agent agent) {
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  lane.unfenced = lane.used = true;
+}
 
 void Order::fence_proxy_async(Agent agent) {
   Lane& lane = warps_[agent.warp].lanes[agent.lane];
   lane.fenced = lane.tick++;
-  lane.unfenced = false;
+  lane.unfenced = lane.used = false;
 }
 
 void Order::tensor_fence_before(Agent agent) {
@@ -67,6 +70,12 @@ void Order::synchronise(uint32_t index, uint32_t mask) {
     same_usable = same_usable && l.usable == warp.lanes[first].usable;
   }
   const bool whole = mask == all_lanes;
+  // They met before, and none of them has done anything since.
+  if (whole && same && same_usable && warp.met + 1 == latest) {
+    bool idle = true;
+    for (const Lane& l : warp.lanes) idle = idle && l.tick == latest && !l.used;
+    if (idle) return;
+  }
   for (uint32_t lane = first; lane < lane_count; ++lane) {
     if ((mask >> lane & 1) == 0) continue;
     // Who has made no access since its fence has none between that and the meeting.
@@ -105,6 +114,7 @@ void Order::synchronise(uint32_t index, uint32_t mask) {
     if (!same_usable) l.usable = usable;
     if (!l.unfenced) l.fenced = latest;
     l.tick = latest + 1;
+    l.used = false;
   }
   if (whole) {
     warp.met = latest;
@@ -131,6 +141,7 @@ Knowledge::Own Order::own(Agent agent) const {
 void Order::advance(Lane& lane) {
   if (!lane.unfenced) lane.fenced = lane.tick;
   ++lane.tick;
+  lane.used = false;
 }
 
 Knowledge Order::publish(Agent agent) {
@@ -151,6 +162,20 @@ void Order::learn(Agent agent, const KnowledgeRef& news) {
   auto more = std::make_shared<Knowledge>(*lane.knows);
   more->join(*news);
   lane.knows = std::move(more);
+}
+
+void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
+  KnowledgeRef before, after;
+  for (uint8_t lane = 0; lane < lane_count; ++lane) {
+    KnowledgeRef& knows = warps_[warp].lanes[lane].knows;
+    if (before != nullptr && knows == before) {
+      knows = after;
+      continue;
+    }
+    before = knows;
+    learn({warp, lane}, news);
+    after = knows;
+  }
 }
 
 // ---- asynchronous work
@@ -233,6 +258,21 @@ void Order::learn_tensor(Agent agent, const Work& work) {
   learn(agent, std::make_shared<const Knowledge>(std::move(rest)));
 }
 
+void Order::learn_tensor_all(uint32_t warp, const Work& work) {
+  Lane& first = warps_[warp].lanes[0];
+  const KnowledgeRef knows = first.knows, usable = first.usable;
+  learn_tensor({warp, 0}, work);
+  for (uint8_t i = 1; i < lane_count; ++i) {
+    Lane& lane = warps_[warp].lanes[i];
+    if (lane.knows == knows && lane.usable == usable) {
+      lane.knows = first.knows;
+      lane.usable = first.usable;
+    } else {
+      learn_tensor({warp, i}, work);
+    }
+  }
+}
+
 // ---- barriers
 
 Order::BarrierId Order::make_barrier() {
@@ -240,8 +280,15 @@ Order::BarrierId Order::make_barrier() {
   return static_cast<BarrierId>(barriers_.size() - 1);
 }
 
+void Order::note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who) {
+  if (barrier.signalled && barrier.sole != who) barrier.several = true;
+  barrier.sole = who;
+  barrier.signalled = true;
+}
+
 void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes) {
   Barrier& barrier = barriers_[id];
+  note_signaller(barrier, {agent.warp, agent.lane});
   Lane& lane = warps_[agent.warp].lanes[agent.lane];
   const Knowledge::Own mine = own(agent);
   if (barrier.completed != nullptr && !lane.knows->covers(Plane::happened, *barrier.completed, mine) && violated)
@@ -258,6 +305,7 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool
     add_own(barrier.current, agent);
   } else {
     barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
+    barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
     if (mine.met != 0) barrier.current.raise(Plane::happened, agent.warp, mine.met);
     barrier.current.raise(Plane::happened, agent.warp, agent.lane, mine.tick);
   }
@@ -270,9 +318,16 @@ void Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) { signal(a
 
 void Order::expect(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, false, false); }
 
+void Order::complete_tx(Agent agent, BarrierId id, const void* at) {
+  // Like an expectation, but nothing waits for it.
+  signal(agent, id, at, false, false);
+  barriers_[id].expects.pop_back();
+}
+
 void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at) {
   Barrier& barrier = barriers_[id];
   const Knowledge knowledge = completion(work);
+  barrier.several = true;
   if (barrier.completed != nullptr && !knowledge.covers(Plane::happened, *barrier.completed) && violated)
     violated({PhaseRule::arrival_early, id, barrier.phases, work.stamp, at});
   if (counts_as_arrival)
@@ -284,8 +339,9 @@ void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, con
 void Order::phase_completed(BarrierId id) {
   Barrier& barrier = barriers_[id];
   if (violated) {
+    // What one thread does alone comes in the order in which it does it.
     for (const ExpectRecord& expect : barrier.expects)
-      violated({PhaseRule::expect_late, id, barrier.phases, expect.stamp, expect.at});
+      if (barrier.several) violated({PhaseRule::expect_late, id, barrier.phases, expect.stamp, expect.at});
     // Those who wait for the phase before must have passed before this one could complete.
     for (const WaitRecord& wait : barrier.waits) {
       if (wait.lanes == all_lanes && barrier.current.covers(Plane::happened, {wait.warp, wait.tick, whole_slot}))
@@ -300,6 +356,7 @@ void Order::phase_completed(BarrierId id) {
   }
   barrier.expects.clear();
   barrier.waits.clear();
+  barrier.signalled = barrier.several = false;
   barrier.before = std::move(barrier.completed);
   barrier.completed = std::make_shared<const Knowledge>(std::move(barrier.current));
   barrier.current = Knowledge();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "loom/check/knowledge.hpp"
@@ -70,6 +71,13 @@ class Order {
   /// What this thread would pass on if it arrived somewhere now. Ends its tick.
   Knowledge publish(Agent agent);
   void learn(Agent agent, const KnowledgeRef& news);
+  /// All lanes of a warp.
+  void learn_all(uint32_t warp, const KnowledgeRef& news);
+  /// Changes whenever the thread learns something, or does something others may learn of.
+  std::pair<const Knowledge*, uint32_t> moment(Agent agent) const {
+    const Lane& lane = warps_[agent.warp].lanes[agent.lane];
+    return {lane.knows.get(), lane.tick};
+  }
 
   // ---- asynchronous work
   /// Issued by one thread, or by several together (a warp, a warpgroup): it may rely on what all of them know.
@@ -87,13 +95,17 @@ class Order {
   void learn(Agent agent, const Work& work);
   /// ... of a tcgen05 operation of its own: its later ones may rely on it.
   void learn_tensor(Agent agent, const Work& work);
+  void learn_tensor_all(uint32_t warp, const Work& work);
 
   // ---- mbarriers, and whatever else counts arrivals in phases
   BarrierId make_barrier();
   void arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
-  /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, no more.
+  /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what
+  /// tensor cores were fenced for, no more.
   void arrive_relaxed(Agent agent, BarrierId barrier, const void* at = nullptr);
   void expect(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// Bytes that the thread itself says have landed.
+  void complete_tx(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// The end of asynchronous work: bytes that landed, or an arrival (commit).
   void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr);
   /// The phase under way is complete; it is the `phase`-th, from 0.
@@ -115,6 +127,7 @@ class Order {
     uint32_t tick = 1;
     uint32_t fenced = 0;    ///< the async proxy may rely on its accesses up to here,
     bool unfenced = false;  ///< ... or on all, if it has made none since
+    bool used = false;      ///< something was recorded at this tick
   };
   struct Warp {
     Lane lanes[lane_count];
@@ -138,6 +151,8 @@ class Order {
     KnowledgeRef completed, before;  ///< of the last completed phase, and of the one before
     std::vector<WaitRecord> waits;   ///< for the last completed phase
     std::vector<ExpectRecord> expects;
+    std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
+    bool signalled = false, several = false;
     // The lanes of a warp tell and learn the same thing one after the other.
     KnowledgeRef last_told, last_in, last_out;
   };
@@ -148,6 +163,7 @@ class Order {
   /// What follows has a tick of its own.
   static void advance(Lane& lane);
   void signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes);
+  static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
   Work prepare(std::span<const Agent> issuers);
   Stamp take_slot(const Knowledge& relies);
 

@@ -127,6 +127,23 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
       true);
 }
 
+bool Shadow::initialised(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last) {
+  if (node.parts == nullptr) return node.cell.initialised;
+  const uint32_t part = part_cells[level + 1];
+  for (uint32_t i = 0; i < part_cells[level] / part; ++i) {
+    const uint32_t at = begin + i * part;
+    if (at < last && first < at + part && !initialised(node.parts[i], level + 1, at, first, last)) return false;
+  }
+  return true;
+}
+
+bool Shadow::initialised(uint32_t first, uint32_t count) const {
+  const uint32_t last = first + count;
+  for (uint32_t line = first / line_cells; line * line_cells < last && line < lines_.size(); ++line)
+    if (!initialised(lines_[line], 0, line * line_cells, first, last)) return false;
+  return true;
+}
+
 void Shadow::forget(uint32_t first, uint32_t count) {
   visit(first, count, [](Cell& cell, uint32_t) { cell = Cell(); }, true);
 }

@@ -74,6 +74,7 @@ class Shadow {
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  bool initialised(uint32_t first, uint32_t count) const;
   /// Nobody has touched it, and nobody has written it.
   void forget(uint32_t first, uint32_t count);
   /// Written before the run: reads are fine, nobody is to be ordered behind.
@@ -97,6 +98,7 @@ class Shadow {
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
              bool unite);
+  static bool initialised(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last);
   template <class Visit>
   void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
 

@@ -74,14 +74,17 @@ std::vector<uint32_t> copy_lanes(TmemCopy shape, uint32_t row) {
   return {};
 }
 
+void for_each_copy_unit(const TmemCopyOperation& op, const std::function<void(uint32_t)>& visit) {
+  for (uint32_t row = 0; row < copy_rows(op.shape); ++row)
+    for (uint32_t byte = 0; byte < copy_row_bytes(op.shape); byte += 16) visit(unit_address(op, row, byte));
+}
+
 SharedRange copy_range(const TmemCopyOperation& op) {
   SharedRange range{~0u, 0};
-  for (uint32_t row = 0; row < copy_rows(op.shape); ++row)
-    for (uint32_t byte = 0; byte < copy_row_bytes(op.shape); byte += 16) {
-      const uint32_t address = unit_address(op, row, byte);
-      range.begin = std::min(range.begin, address);
-      range.end = std::max(range.end, address + 16);
-    }
+  for_each_copy_unit(op, [&](uint32_t address) {
+    range.begin = std::min(range.begin, address);
+    range.end = std::max(range.end, address + 16);
+  });
   return range;
 }
 

@@ -18,6 +18,8 @@ Result<TmemCopyOperation> decode_tmem_copy(TmemCopy shape, Expand expand, uint32
 
 /// The lanes, relative to the destination, that row `row` of the source is written to.
 std::vector<uint32_t> copy_lanes(TmemCopy shape, uint32_t row);
+/// Calls visit(window offset) for each 16-byte unit that it reads.
+void for_each_copy_unit(const TmemCopyOperation& op, const std::function<void(uint32_t)>& visit);
 /// Window offsets that it reads.
 SharedRange copy_range(const TmemCopyOperation& op);
 /// In one CTA; the range must have been checked.

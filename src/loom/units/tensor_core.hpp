@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,10 @@ struct SharedRange {
   uint32_t begin = 0, end = 0;
 };
 SharedRange operand_range(const MmaOperation& op, bool operand_b);
+/// Calls visit(window offset) for each 16-byte unit of it, in one CTA.
+void for_each_operand_unit(const MmaOperation& op, bool operand_b, const std::function<void(uint32_t)>& visit);
+/// Bits that an element of an A operand in tensor memory takes.
+uint32_t a_container_bits(const MmaOperation& op);
 
 /// D = A*B (+ D) in fp32, products and sums in ascending k with fused multiply-adds ("fast" numerics). `memory` has one
 /// entry per CTA of the group. Operand ranges must have been checked against shared_bytes.

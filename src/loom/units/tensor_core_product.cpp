@@ -201,6 +201,12 @@ SharedRange operand_range(const MmaOperation& op, bool operand_b) {
   return range_of({operand.descriptor, size, operand.major, operand.rows, along_k ? mma_k_bytes : operand.k});
 }
 
+void for_each_operand_unit(const MmaOperation& op, bool operand_b, const std::function<void(uint32_t)>& visit) {
+  visit_units(shared_operand(op, operand_b), [&](uint32_t address, uint32_t, uint32_t) { visit(address); });
+}
+
+uint32_t a_container_bits(const MmaOperation& op) { return container_of(op).bits; }
+
 std::string scale_trouble(const MmaOperation& op, const MmaMemory* memory) {
   if (op.scales == 0) return "";
   for (uint32_t cta = 0; cta < op.ctas(); ++cta)

@@ -192,6 +192,10 @@ Result<WgmmaOperation> decode_wgmma(const native::WgmmaForm& form, bool a_in_reg
   return op;
 }
 
+void for_each_operand_unit(const WgmmaOperation& op, bool operand_b, const std::function<void(uint32_t)>& visit) {
+  for_each_unit(operand_of(op, operand_b), [&](uint32_t address, uint32_t, uint32_t) { visit(address); });
+}
+
 SharedRange wgmma_range(const WgmmaOperation& op, bool operand_b) { return range_of(operand_of(op, operand_b)); }
 
 void execute_wgmma(const WgmmaOperation& op, const WgmmaMemory& memory, Numerics numerics) {

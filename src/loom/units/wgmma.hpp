@@ -40,6 +40,8 @@ bool has_fast_form(const native::WgmmaForm& form);
 /// The library's type of the same bits; where it has none, one of the same size.
 DType element_type(WgmmaType type);
 
+/// Calls visit(window offset) for each 16-byte unit of an operand in shared memory.
+void for_each_operand_unit(const WgmmaOperation& op, bool operand_b, const std::function<void(uint32_t)>& visit);
 /// Window offsets that operand A (when in shared memory) or B of this instruction reads.
 SharedRange wgmma_range(const WgmmaOperation& op, bool operand_b);
 

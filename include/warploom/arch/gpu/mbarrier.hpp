@@ -123,5 +123,13 @@ WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept 
                                                 detail::generic_pointer<uint64_t>(barrier),
                                                 detail::wait_parity(phases));
 }
+template <Scope scope>
+WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
+  return mbarrier_test<scope>(barrier, phases);
+}
+template <Scope scope>
+WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
+  if (!ready) mbarrier_wait<scope>(barrier, phases);
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -12,9 +12,9 @@ WARPLOOM_FN void mbarrier_init(SharedAddress barrier, uint32_t count) noexcept {
 }
 WARPLOOM_FN void mbarrier_invalidate(SharedAddress barrier) noexcept { native::mbarrier_invalidate(barrier.value); }
 WARPLOOM_FN void fence_mbarrier_init() noexcept { native::fence_mbarrier_init(); }
-template <Scope>
+template <Scope scope>
 WARPLOOM_FN void mbarrier_arrive(SharedAddress barrier, uint32_t count) noexcept {
-  native::mbarrier_arrive(barrier.value, count);
+  native::mbarrier_arrive(barrier.value, count, scope == Scope::cluster);
 }
 WARPLOOM_FN void mbarrier_arrive_expect_tx(SharedAddress barrier, uint32_t bytes) noexcept {
   native::mbarrier_arrive_expect_tx(barrier.value, bytes);
@@ -34,7 +34,18 @@ WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept 
 }
 template <Scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
-  return native::mbarrier_test(barrier.value, phases);
+  return native::mbarrier_test(barrier.value, phases, false);
+}
+template <Scope>
+WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
+  return native::mbarrier_test(barrier.value, phases, true);
+}
+template <Scope>
+WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
+  if (ready)
+    native::mbarrier_polled(barrier.value, phases);
+  else
+    native::mbarrier_wait(barrier.value, phases);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -18,12 +18,12 @@ WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexce
 }
 template <class T>
 WARPLOOM_FN T load_shared(const T* source) noexcept {
-  native::check_shared(source, sizeof(T));
+  native::check_shared(source, sizeof(T), false);
   return *source;
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
-  native::check_shared(destination, sizeof(T));
+  native::check_shared(destination, sizeof(T), true);
   *destination = value;
 }
 

@@ -1,0 +1,158 @@
+#include "loom/check/footprint.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace warploom::loom::check {
+namespace {
+
+constexpr uint32_t unit_bytes = 16;
+
+/// Cells as a map of the tensor memory of a pair, turned into runs.
+class CellMap {
+ public:
+  void add(uint32_t cta, uint32_t lane, uint32_t column) {
+    cells_.emplace_back(cta, lane / tmem_group_lanes, column);
+  }
+  std::vector<CellRun> runs() {
+    std::sort(cells_.begin(), cells_.end());
+    std::vector<CellRun> list;
+    for (const auto& [cta, group, column] : cells_) {
+      if (!list.empty() && list.back().cta == cta && list.back().group == group) {
+        CellRun& last = list.back();
+        if (column < last.column + last.count) continue;
+        if (column == last.column + last.count) {
+          ++last.count;
+          continue;
+        }
+      }
+      list.push_back({cta, group, column, 1});
+    }
+    return list;
+  }
+
+ private:
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> cells_;
+};
+
+}  // namespace
+
+void LineSet::add(uint32_t line, uint8_t units) {
+  const auto at = std::lower_bound(lines_.begin(), lines_.end(), line,
+                                   [](const auto& entry, uint32_t wanted) { return entry.first < wanted; });
+  if (at != lines_.end() && at->first == line)
+    at->second |= units;
+  else
+    lines_.insert(at, {line, units});
+}
+
+void LineSet::add(uint32_t offset) { add(offset / 128, static_cast<uint8_t>(1u << offset % 128 / unit_bytes)); }
+
+void LineSet::add(const LineSet& other) {
+  if (lines_.empty()) {
+    lines_ = other.lines_;
+    return;
+  }
+  // Most often the same lines, other units.
+  std::vector<std::pair<uint32_t, uint8_t>> all;
+  all.reserve(lines_.size() + other.lines_.size());
+  auto mine = lines_.begin();
+  auto theirs = other.lines_.begin();
+  while (mine != lines_.end() || theirs != other.lines_.end()) {
+    if (theirs == other.lines_.end() || (mine != lines_.end() && mine->first < theirs->first)) {
+      all.push_back(*mine++);
+    } else if (mine == lines_.end() || theirs->first < mine->first) {
+      all.push_back(*theirs++);
+    } else {
+      all.emplace_back(mine->first, static_cast<uint8_t>(mine->second | theirs->second));
+      ++mine;
+      ++theirs;
+    }
+  }
+  lines_.swap(all);
+}
+
+LineSet lines_of(const WgmmaOperation& op) {
+  LineSet lines;
+  for (const bool b : {false, true}) {
+    if (!b && op.a_in_registers) continue;
+    for_each_operand_unit(op, b, [&](uint32_t address) { lines.add(address); });
+  }
+  return lines;
+}
+
+LineSet lines_of(const MmaOperation& op) {
+  LineSet lines;
+  for (const bool b : {false, true}) {
+    if (!b && op.a_in_tmem) continue;
+    for_each_operand_unit(op, b, [&](uint32_t address) { lines.add(address); });
+  }
+  return lines;
+}
+
+LineSet lines_of(const TmemCopyOperation& op) {
+  LineSet lines;
+  for_each_copy_unit(op, [&](uint32_t address) { lines.add(address); });
+  return lines;
+}
+
+std::vector<CellRun> accumulator_cells(const MmaOperation& op) {
+  CellMap cells;
+  const uint32_t column = op.d & 0xffff, lane = op.d >> 16;
+  // Cells are sixteen lanes high, and so are the pieces of every layout.
+  for (uint32_t row = 0; row < op.m; row += tmem_group_lanes)
+    for (uint32_t n = 0; n < op.n; ++n) {
+      const TmemCell cell = accumulator_cell(op.cta_group, op.m, op.n, row, n, op.weight_stationary);
+      cells.add(cell.cta, lane + cell.lane, column + cell.column);
+    }
+  return cells.runs();
+}
+
+std::vector<CellRun> operand_cells(const MmaOperation& op) {
+  CellMap cells;
+  if (op.a_in_tmem) {
+    for (uint32_t cta = 0; cta < op.ctas(); ++cta)
+      for (uint32_t row = 0; row < op.m / op.ctas(); row += tmem_group_lanes)
+        for (uint32_t k = 0; k < op.k; ++k) {
+          const TmemCell cell = a_element(op.cta_group, op.m, row, k, a_container_bits(op)).cell;
+          cells.add(cta, (op.a_tmem >> 16) + cell.lane, (op.a_tmem & 0xffff) + cell.column);
+        }
+  }
+  if (op.scales != 0) {
+    for (uint32_t cta = 0; cta < op.ctas(); ++cta)
+      for (const bool b : {false, true}) {
+        const uint32_t address = b ? op.sfb : op.sfa, rows = b ? op.n : op.m / op.ctas();
+        const bool split = b && op.layout_b();
+        for (uint32_t row = 0; row < rows; ++row) {
+          const TmemCell cell = scale_cell(row, rows, split);
+          for (uint32_t copy = 0; copy < scale_copies(split); ++copy)
+            cells.add(cta, cell.lane + 32 * copy, (address & 0xffff) + cell.column);
+        }
+      }
+  }
+  return cells.runs();
+}
+
+std::vector<CellRun> cells_of(const TmemCopyOperation& op, uint32_t ctas) {
+  CellMap cells;
+  const uint32_t column = op.destination & 0xffff, lane = op.destination >> 16;
+  for (uint32_t cta = 0; cta < ctas; ++cta)
+    for (uint32_t row = 0; row < copy_rows(op.shape); ++row)
+      for (const uint32_t to : copy_lanes(op.shape, row))
+        for (uint32_t c = 0; c < op.columns(); ++c) cells.add(cta, lane + to, column + c);
+  return cells.runs();
+}
+
+std::vector<CellRun> cells_of(const native::TmemForm& form, uint32_t registers, uint32_t address) {
+  CellMap cells;
+  const uint32_t column = address & 0x1ff, lane_base = address >> 16 & 0x7f;
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t i = 0; i < registers; ++i)
+      for (uint32_t half = 0; half < (form.packed ? 2u : 1u); ++half) {
+        const TmemCell cell = register_cell(form, lane, i, half);
+        cells.add(0, lane_base + cell.lane, column + cell.column);
+      }
+  return cells.runs();
+}
+
+}  // namespace warploom::loom::check

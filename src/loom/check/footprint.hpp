@@ -1,0 +1,63 @@
+// What an instruction touches, for the checker: units of 16 bytes of shared memory gathered into 128-byte lines, and cells
+// of tensor memory, sixteen lanes by one column.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "loom/units/tensor_copy.hpp"
+#include "loom/units/tensor_core.hpp"
+#include "loom/units/wgmma.hpp"
+
+namespace warploom::loom::check {
+
+/// Parts of one CTA's shared memory, in units of 16 bytes.
+class LineSet {
+ public:
+  void add(uint32_t offset);  ///< the unit that begins there
+  void add(const LineSet& other);
+  template <class Visit>
+  void for_each(Visit&& visit) const {  // visit(first byte, count)
+    for (const auto& [line, units] : lines_) {
+      for (uint32_t unit = 0; unit < 8;) {
+        if ((units >> unit & 1) == 0) {
+          ++unit;
+          continue;
+        }
+        uint32_t end = unit;
+        while (end < 8 && (units >> end & 1) != 0) ++end;
+        visit(line * 128 + unit * 16, (end - unit) * 16);
+        unit = end;
+      }
+    }
+  }
+  bool empty() const { return lines_.empty(); }
+  void clear() { lines_.clear(); }
+
+ private:
+  void add(uint32_t line, uint8_t units);
+  std::vector<std::pair<uint32_t, uint8_t>> lines_;  ///< sorted by line
+};
+
+/// Operands of a wgmma that lie in shared memory.
+LineSet lines_of(const WgmmaOperation& op);
+/// Operands of a tcgen05.mma that do; in a pair the same of both CTAs.
+LineSet lines_of(const MmaOperation& op);
+LineSet lines_of(const TmemCopyOperation& op);
+
+/// Cells of tensor memory: `count` columns from `first` on, of one group of sixteen lanes.
+inline constexpr uint32_t tmem_group_lanes = 16, tmem_groups = 8;
+struct CellRun {
+  uint32_t cta = 0;  ///< of the pair
+  uint32_t group = 0;
+  uint32_t column = 0, count = 0;
+};
+/// What a tcgen05.mma writes, and what it only reads: A and scale factors.
+std::vector<CellRun> accumulator_cells(const MmaOperation& op);
+std::vector<CellRun> operand_cells(const MmaOperation& op);
+std::vector<CellRun> cells_of(const TmemCopyOperation& op, uint32_t ctas);
+/// tcgen05.ld and st of one warp.
+std::vector<CellRun> cells_of(const native::TmemForm& form, uint32_t registers, uint32_t address);
+
+}  // namespace warploom::loom::check

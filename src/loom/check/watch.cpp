@@ -1,0 +1,226 @@
+// What threads and barriers tell the checker.
+#include "loom/check/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "loom/machine.hpp"
+
+namespace warploom::loom::check {
+namespace {
+
+constexpr uint32_t all_lanes = ~0u;
+
+}  // namespace
+
+Watch::Watch(Cluster& cluster)
+    : cluster_(cluster),
+      warps_per_cta_(static_cast<uint32_t>(cluster.cta(0).warps.size())),
+      order_(cluster.size() * warps_per_cta_),
+      wgmmas_(cluster.size() * cluster.cta(0).warpgroups.size()),
+      released_(size_t{cluster.size()} * cluster.cta(0).threads.size()) {
+  order_.violated = [this](const Order::Violation& violation) { report(violation); };
+  shared_.reserve(cluster.size());
+  tensor_.reserve(cluster.size());
+  for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
+    shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells);
+    tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
+  }
+  sites_.emplace_back();
+  cluster_barrier_ = order_.make_barrier();
+  barriers_.push_back({.name = "the cluster barrier"});
+}
+
+uint32_t Watch::rank_of(const Cta& cta) { return cta.rank; }
+
+Agent Watch::agent(const Warp& warp, uint8_t lane) const { return {warp.cta->rank * warps_per_cta_ + warp.index, lane}; }
+Agent Watch::agent(const Thread& thread) const { return agent(*thread.warp, static_cast<uint8_t>(thread.id.lane)); }
+
+const Warp& Watch::warp_of(uint32_t slot) const {
+  return *cluster_.cta(slot / warps_per_cta_).warps[slot % warps_per_cta_];
+}
+
+uint32_t Watch::site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, std::string object) {
+  uint64_t key = reinterpret_cast<uintptr_t>(pc) * 0x9e3779b97f4a7c15u;
+  key = (key ^ reinterpret_cast<uintptr_t>(&warp)) * 0xd1b54a32d192ed03u;
+  key = (key ^ reinterpret_cast<uintptr_t>(operation) ^ uint64_t{lanes} << 32) * 0x9e3779b97f4a7c15u;
+  if (!object.empty()) key ^= std::hash<std::string>()(object);
+  const auto [entry, added] = site_index_.try_emplace(key, static_cast<uint32_t>(sites_.size()));
+  if (added) sites_.push_back({pc, &warp, lanes, operation, std::move(object)});
+  return entry->second;
+}
+
+Watch::Moment Watch::moment(std::span<const Agent> agents) const {
+  Moment moment;
+  for (const Agent& agent : agents) moment.lanes.push_back(order_.moment(agent));
+  return moment;
+}
+
+void Watch::depends(Pc pc, const char* operation) {
+  for (const Dependence& known : dependences_)
+    if (known.pc == pc) return;
+  dependences_.push_back({operation, pc});
+}
+
+// ---- threads
+
+void Watch::synchronise(const Warp& warp, uint32_t mask) { order_.synchronise(agent(warp).warp, mask); }
+
+void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
+                  const Viewpoint& view, const Record& record, bool tensor) {
+  const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor); };
+  if (write)
+    shadow.write(first, count, view, record, on_conflict);
+  else
+    shadow.read(first, count, view, record, on_conflict);
+}
+
+void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
+                   const char* operation) {
+  const Agent me = agent(thread);
+  const Viewpoint view(order_, me);
+  touch_shared(pc, *thread.warp, owner, offset, bytes, write, view,
+               view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
+  order_.accessed_shared(me);
+  released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
+}
+
+void Watch::access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation) {
+  const Viewpoint view(order_, agent(warp));
+  Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, operation));
+  record.lanes = all_lanes;
+  touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
+  for (uint8_t lane = 0; lane < warp.lanes.size(); ++lane) order_.accessed_shared(agent(warp, lane));
+}
+
+void Watch::fence_proxy_async(Thread& thread, bool release) {
+  order_.fence_proxy_async(agent(thread));
+  released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = release;
+  fence_mbarrier_init(thread);
+}
+
+void Watch::tensor_fence(Thread& thread, bool before) {
+  if (before)
+    order_.tensor_fence_before(agent(thread));
+  else
+    order_.tensor_fence_after(agent(thread));
+}
+
+void Watch::fence_mbarrier_init(Thread& thread) {
+  if (fresh_inits_.empty()) return;
+  const Agent me = agent(thread);
+  std::erase_if(fresh_inits_, [&](const auto& fresh) {
+    if (fresh.second.slot != me.warp || fresh.second.lane != me.lane) return false;
+    barriers_[fresh.first].fenced = order_.now(me);
+    return true;
+  });
+}
+
+// ---- mbarriers
+
+void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
+  barrier.watched = order_.make_barrier();
+  const Stamp now = order_.now(agent(thread));
+  barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
+  fresh_inits_.emplace_back(barrier.watched, now);
+}
+
+void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
+                   const char* operation) {
+  BarrierNotes& notes = barriers_[barrier.watched];
+  if (!notes.init) return;
+  const bool elsewhere = async || barrier.cta != warp.cta;
+  const uint32_t slot = agent(warp).warp;
+  const uint64_t bit = slot < 64 ? uint64_t{1} << slot : 0;
+  if ((notes.known_to[elsewhere] & bit) != 0) return;
+  const auto covered = [&](Plane plane, const Stamp& stamp) {
+    const Record record{.slot = stamp.slot, .tick = stamp.tick, .lanes = 1u << stamp.lane};
+    return view.covers(plane, record);
+  };
+  const bool fenced = notes.fenced && covered(Plane::happened, *notes.fenced);
+  const bool seen = fenced || covered(Plane::visible, *notes.init);
+  if (seen && (fenced || !elsewhere)) {
+    // Whatever the other lanes know, they have it from the same place.
+    if (lanes == all_lanes || std::has_single_bit(lanes)) notes.known_to[elsewhere] |= bit;
+    return;
+  }
+  const Stamp& init = *notes.init;
+  const OtherSide first{"mbarrier.init", &warp_of(init.slot), 1u << init.lane, notes.init_at};
+  cluster_.stop(
+      &warp, lanes, pc, "BAR-UNINIT",
+      fmt::format("{} of {}, whose mbarrier.init {}", operation, barrier.name(),
+                  !seen ? "nothing orders before it"
+                        : async ? "no fence makes known to the async proxy" : "no fence makes known to other CTAs"),
+      {!seen ? "after the init, fence_mbarrier_init() and a __syncthreads or cluster barrier that everybody passes"
+             : "the thread that initialises the barriers executes fence_mbarrier_init() before it synchronises"},
+      {first});
+}
+
+void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope) {
+  const Agent me = agent(thread);
+  usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "an arrival");
+  const Order::BarrierId id = barrier.watched;
+  const bool tells = barrier.cta == thread.cta || cluster_scope;
+  switch (kind) {
+    case SignalKind::expect_tx: return order_.expect(me, id, pc);
+    case SignalKind::arrive_expect_tx: order_.expect(me, id, pc); break;
+    case SignalKind::complete_tx: {
+      order_.complete_tx(me, id, pc);
+      return;
+    }
+    default: break;
+  }
+  if (tells)
+    order_.arrive(me, id, pc);
+  else
+    order_.arrive_relaxed(me, id, pc);
+}
+
+void Watch::phase_completed(const Barrier& barrier) { order_.phase_completed(barrier.watched); }
+
+void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
+  const Agent me = agent(thread);
+  usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a wait");
+  order_.passed(me, barrier.watched, phases, pc);
+}
+
+// ---- named barriers and the cluster barrier
+
+Watch::BarrierNotes& Watch::notes_of(NamedBarrier& barrier) {
+  const auto [entry, added] = named_.try_emplace(&barrier, 0);
+  if (added) {
+    entry->second = order_.make_barrier();
+    barriers_.push_back({.name = barrier.name[0] != '\0' ? fmt::format("named barrier \"{}\"", barrier.name)
+                                                          : std::string("a named barrier")});
+  }
+  return barriers_[entry->second];
+}
+
+void Watch::arrive(const Warp& warp, Pc pc, NamedBarrier& barrier) {
+  notes_of(barrier);
+  order_.arrive(agent(warp), named_[&barrier], pc);
+}
+
+void Watch::completed(NamedBarrier& barrier, std::span<Warp* const> waiting) {
+  const Order::BarrierId id = named_[&barrier];
+  order_.phase_completed(id);
+  for (const Warp* warp : waiting)
+    for (uint8_t lane = 0; lane < warp->lanes.size(); ++lane) order_.passed(agent(*warp, lane), id, order_.phases(id));
+}
+
+void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
+  if (release || released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread])
+    order_.arrive(agent(thread), cluster_barrier_, pc);
+  else
+    order_.arrive_relaxed(agent(thread), cluster_barrier_, pc);
+}
+
+void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
+
+void Watch::cluster_passed(Thread& thread, Pc pc) {
+  order_.passed(agent(thread), cluster_barrier_, order_.phases(cluster_barrier_), pc);
+}
+
+}  // namespace warploom::loom::check

@@ -1,0 +1,189 @@
+// The checker as the machine sees it: one per cluster that is checked. The machine tells it every operation; it keeps the
+// order of things (order.hpp) and who touched what (shadow.hpp), and stops the run with a finding where two accesses are
+// not ordered, or where only this schedule made a barrier come out right. docs/verdict.md says what follows from a run
+// in which it finds nothing.
+//
+// A machine that is not checked has none, and asks nothing but that.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "loom/check/footprint.hpp"
+#include "loom/check/order.hpp"
+#include "loom/check/shadow.hpp"
+#include "warploom/loom/launch.hpp"
+#include "warploom/loom/report.hpp"
+
+namespace warploom::loom {
+
+struct AsyncOp;
+struct Barrier;
+struct BulkGroup;
+class Cluster;
+struct CopyGroup;
+struct Cta;
+struct NamedBarrier;
+struct Thread;
+struct TmemAccess;
+struct Warp;
+struct WgmmaInstruction;
+
+/// The other side of a finding, before its place becomes a line.
+struct OtherSide {
+  std::string what;
+  const Warp* warp = nullptr;
+  uint32_t lanes = 0;
+  const void* pc = nullptr;
+};
+
+namespace check {
+
+using Pc = const void*;
+using WorkRef = std::shared_ptr<const Work>;
+
+/// An operation whose outcome the schedule decides, and where: what the run shows is then of this schedule only.
+struct Dependence {
+  std::string operation;
+  Pc pc = nullptr;
+};
+
+class Watch {
+ public:
+  explicit Watch(Cluster& cluster);
+
+  // ---- threads
+  void synchronise(const Warp& warp, uint32_t mask);
+  void access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
+              const char* operation);
+  /// By all lanes of a warp together, which have met: stmatrix, ldmatrix, tcgen05.alloc.
+  void access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation);
+  /// `release`: one that makes a relaxed arrival at the cluster barrier tell what the thread has done.
+  void fence_proxy_async(Thread& thread, bool release);
+  void tensor_fence(Thread& thread, bool before);
+  void fence_mbarrier_init(Thread& thread);
+  void depends(Pc pc, const char* operation);
+
+  // ---- barriers
+  void init(Thread& thread, Pc pc, Barrier& barrier);
+  void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope);
+  void phase_completed(const Barrier& barrier);
+  void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
+  void arrive(const Warp& warp, Pc pc, NamedBarrier& barrier);
+  void completed(NamedBarrier& barrier, std::span<Warp* const> waiting);
+  void cluster_arrive(Thread& thread, Pc pc, bool release);
+  void cluster_completed();
+  void cluster_passed(Thread& thread, Pc pc);
+
+  // ---- asynchronous work
+  /// Checks it with what its issuer knows, and sets `op.work`.
+  void issue(AsyncOp& op);
+  /// Before its signal is applied to the barrier.
+  void deliver(const AsyncOp& op, const Barrier& barrier, bool arrival);
+  void finished(const AsyncOp& op);
+  /// The thread has waited for the groups.
+  void learn(Thread& thread, std::vector<WorkRef>& works);
+  void wgmma(const Warp& first, WgmmaInstruction& op);
+  void wgmma_commit(const Warp& warp);
+  void wgmma_waited(const Warp& warp, const WgmmaInstruction& last);
+  void tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot);
+  void tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns);
+  void tmem_access(const Warp& warp, Pc pc, TmemAccess& access);
+  void tmem_waited(const Warp& warp, const TmemAccess& access);
+
+  const std::vector<Dependence>& dependences() const { return dependences_; }
+
+ private:
+  struct Site {
+    Pc pc = nullptr;
+    const Warp* warp = nullptr;
+    uint32_t lanes = ~0u;
+    const char* operation = "";
+    std::string object;  ///< "input.full[2]"
+  };
+  struct BarrierNotes {
+    const Barrier* barrier = nullptr;
+    std::string name = {};  ///< of one that is no mbarrier
+    std::optional<Stamp> init = {}, fenced = {};
+    Pc init_at = nullptr;
+    uint64_t known_to[2] = {};  ///< warps, one bit each, to whom it is usable: in its CTA, from elsewhere
+  };
+  /// What a work's issuers knew when it began: another one with the same may be added to it.
+  struct Moment {
+    std::vector<std::pair<const Knowledge*, uint32_t>> lanes;
+    friend bool operator==(const Moment&, const Moment&) = default;
+  };
+  /// Instructions of a tensor core that are one piece of work: same issuers, same knowledge, same accumulator.
+  struct Batch {
+    std::shared_ptr<Work> work;
+    Moment moment;
+    LineSet lines;
+    uint32_t site = 0;
+    const Warp* warp = nullptr;
+    Pc pc = nullptr;
+    uint32_t first_cta = 0, ctas = 1;
+    bool flushed = true;
+  };
+  /// A thread's tcgen05 work on some columns: later work on them is ordered behind.
+  struct TensorWork {
+    WorkRef work;
+    uint32_t column = 0, columns = 0;
+    bool copy = false;
+  };
+  struct TensorThread {
+    Batch batch;
+    std::vector<TensorWork> works;
+  };
+
+  Agent agent(const Thread& thread) const;
+  Agent agent(const Warp& warp, uint8_t lane = 0) const;
+  const Warp& warp_of(uint32_t slot) const;
+  uint32_t site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, std::string object = {});
+  Moment moment(std::span<const Agent> agents) const;
+  void touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write, const Viewpoint& view,
+             const Record& record, bool tensor);
+  void touch_shared(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
+                    const Viewpoint& view, const Record& record) {
+    touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false);
+  }
+  void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
+                   const Viewpoint& view, const Record& record);
+  static uint32_t rank_of(const Cta& cta);
+  void learn(const Warp& warp, const KnowledgeRef& news);
+  void flush(Batch& batch);
+  void issue_tensor(AsyncOp& op);
+  void issue_commit(AsyncOp& op);
+  void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
+              const char* operation);
+  BarrierNotes& notes_of(NamedBarrier& barrier);
+
+  // watch_report.cpp
+  void report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor);
+  void report(const Order::Violation& violation);
+  std::string name_of(Order::BarrierId id) const;
+  [[nodiscard]] OtherSide side_of(const Record& record, bool writes) const;
+
+  Cluster& cluster_;
+  uint32_t warps_per_cta_;
+  Order order_;
+  std::vector<Shadow> shared_, tensor_;  ///< one per CTA
+  std::vector<Site> sites_;
+  std::unordered_map<uint64_t, uint32_t> site_index_;
+  std::vector<BarrierNotes> barriers_;
+  std::unordered_map<const NamedBarrier*, Order::BarrierId> named_;
+  Order::BarrierId cluster_barrier_ = 0;
+  std::unordered_map<const Thread*, TensorThread> tensor_threads_;
+  std::unordered_map<const Thread*, std::vector<WorkRef>> copies_;  ///< cp.async that no arrival has told of
+  std::vector<Batch> wgmmas_;                                      ///< one per warpgroup of the cluster
+  std::vector<bool> released_;                                     ///< threads of the cluster: by a release fence
+  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;            ///< barriers whose init no fence has followed
+  std::vector<Dependence> dependences_;
+  const AsyncOp* delivering_ = nullptr;
+};
+
+}  // namespace check
+}  // namespace warploom::loom

@@ -1,0 +1,277 @@
+// What the checker is told of work that no thread executes: copies, tensor cores, commits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loom/check/watch.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom::check {
+namespace {
+
+constexpr uint32_t all_lanes = ~0u;
+
+const char* operation_of(const AsyncOp& op) {
+  switch (op.kind) {
+    case AsyncOp::Kind::tma_load: return op.global != nullptr ? "cp.async.bulk" : "a TMA load";
+    case AsyncOp::Kind::tma_store: return op.global != nullptr ? "cp.async.bulk" : "a TMA store";
+    case AsyncOp::Kind::mma: return "tcgen05.mma";
+    case AsyncOp::Kind::commit: return "tcgen05.commit";
+    case AsyncOp::Kind::cp_async: return "cp.async";
+    case AsyncOp::Kind::cp_async_arrive: return "cp.async.mbarrier.arrive";
+    case AsyncOp::Kind::store_async: return "st.async";
+    case AsyncOp::Kind::try_cancel: return "clusterlaunchcontrol.try_cancel";
+    case AsyncOp::Kind::wgmma: return "wgmma";
+    case AsyncOp::Kind::tmem_copy: return "tcgen05.cp";
+    case AsyncOp::Kind::tmem_shift: return "tcgen05.shift";
+    case AsyncOp::Kind::bulk_send: return "cp.async.bulk between CTAs";
+  }
+  return "";
+}
+
+bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) { return a < b + b_count && b < a + a_count; }
+
+}  // namespace
+
+void Watch::issue(AsyncOp& op) {
+  const Warp& warp = *op.issuer->warp;
+  const uint32_t lane = 1u << op.issuer->id.lane;
+  const auto object = [&]() -> std::string {
+    if (op.barrier_cta == nullptr) return {};
+    const Barrier* barrier = cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
+    return barrier == nullptr ? std::string() : barrier->name();
+  };
+  switch (op.kind) {
+    case AsyncOp::Kind::mma:
+    case AsyncOp::Kind::tmem_copy:
+    case AsyncOp::Kind::tmem_shift: return issue_tensor(op);
+    case AsyncOp::Kind::commit: return issue_commit(op);
+    case AsyncOp::Kind::wgmma: return;  // wgmma() was told
+    case AsyncOp::Kind::cp_async_arrive: {
+      auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+      for (const WorkRef& copy : copies_[op.issuer]) Order::include(*work, *copy);
+      copies_[op.issuer].clear();
+      op.work = std::move(work);
+      return;
+    }
+    default: break;
+  }
+  const auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+  op.work = work;
+  const Viewpoint view(*work);
+  const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
+  const Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
+  uint32_t bytes = op.bytes;
+  if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
+  if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
+  if (op.kind == AsyncOp::Kind::bulk_send)
+    touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
+  touch_shared(op.pc, warp, *op.destination, op.offset, bytes, op.kind != AsyncOp::Kind::tma_store, view, record);
+  if (op.kind == AsyncOp::Kind::tma_store) op.group->works.push_back(op.work);
+  if (op.kind == AsyncOp::Kind::cp_async) {
+    op.copies->works.push_back(op.work);
+    copies_[op.issuer].push_back(op.work);
+  }
+  if (op.kind == AsyncOp::Kind::try_cancel) depends(op.pc, "clusterlaunchcontrol.try_cancel");
+}
+
+void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
+  if (op.work == nullptr) return;
+  delivering_ = &op;
+  usable(op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, barrier, Viewpoint(*op.work),
+         op.kind != AsyncOp::Kind::cp_async_arrive, operation_of(op));
+  order_.complete(*op.work, barrier.watched, arrival, op.pc);
+  delivering_ = nullptr;
+}
+
+void Watch::finished(const AsyncOp& op) {
+  // Work that others are still to learn of is retired by them.
+  if (op.work == nullptr || op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::tmem_copy ||
+      op.kind == AsyncOp::Kind::tmem_shift)
+    return;
+  order_.retire(*op.work);
+}
+
+void Watch::learn(Thread& thread, std::vector<WorkRef>& works) {
+  for (const WorkRef& work : works) order_.learn(agent(thread), *work);
+  works.clear();
+}
+
+void Watch::learn(const Warp& warp, const KnowledgeRef& news) { order_.learn_all(agent(warp).warp, news); }
+
+// ---- wgmma
+
+void Watch::flush(Batch& batch) {
+  if (batch.flushed) return;
+  batch.flushed = true;
+  const Viewpoint view(*batch.work);
+  const Record record = view.record(Proxy::async, batch.site);
+  for (uint32_t i = 0; i < batch.ctas; ++i) {
+    const Cta& cta = cluster_.cta(batch.first_cta + i);
+    batch.lines.for_each([&](uint32_t first, uint32_t count) {
+      touch_shared(batch.pc, *batch.warp, cta, first, count, false, view, record);
+    });
+  }
+}
+
+void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
+  Batch& batch = wgmmas_[first.cta->rank * first.cta->warpgroups.size() + first.index / warpgroup_warps];
+  Agent issuers[warpgroup_warps];
+  for (uint32_t i = 0; i < warpgroup_warps; ++i)
+    issuers[i] = agent(*first.cta->warps[first.index / warpgroup_warps * warpgroup_warps + i]);
+  if (batch.flushed || batch.moment != moment(issuers)) {
+    flush(batch);
+    batch.work = std::make_shared<Work>(batch.work == nullptr ? order_.begin(issuers)
+                                                              : order_.begin_behind(issuers, *batch.work));
+    batch.moment = moment(issuers);
+    batch.lines.clear();
+    batch.site = site(op.pc, first, all_lanes, "wgmma");
+    batch.warp = &first;
+    batch.pc = op.pc;
+    batch.first_cta = first.cta->rank;
+    batch.flushed = false;
+  }
+  op.work = batch.work;
+  batch.lines.add(lines_of(op.operation));
+}
+
+void Watch::wgmma_commit(const Warp& warp) {
+  flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
+}
+
+void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
+  if (last.work == nullptr) return;
+  wgmma_commit(warp);
+  learn(warp, std::make_shared<const Knowledge>(Order::completion(*last.work)));
+}
+
+// ---- tcgen05
+
+void Watch::issue_tensor(AsyncOp& op) {
+  TensorThread& mine = tensor_threads_[op.issuer];
+  const Warp& warp = *op.issuer->warp;
+  const Agent issuer = agent(*op.issuer);
+  const uint32_t lane = 1u << op.issuer->id.lane;
+  const bool multiply = op.kind == AsyncOp::Kind::mma;
+  TensorWork here;
+  here.copy = op.kind == AsyncOp::Kind::tmem_copy;
+  if (multiply) {
+    here.column = op.mma.d & 0xffff;
+    here.columns = accumulator_columns(op.cta_group, op.mma.m, op.mma.n, op.mma.weight_stationary);
+  } else if (here.copy) {
+    here.column = op.copy.destination & 0xffff;
+    here.columns = op.copy.columns();
+  } else {
+    here.column = op.offset & 0x1ff;
+    here.columns = shift_columns;
+  }
+  const uint32_t group = static_cast<uint32_t>(op.cta_group);
+  const uint32_t first_cta = op.issuer->cta->rank / group * group;
+
+  Batch& batch = mine.batch;
+  const bool goes_on = multiply && !batch.flushed && !mine.works.empty() && mine.works.back().work == batch.work &&
+                       mine.works.back().column == here.column && mine.works.back().columns == here.columns &&
+                       batch.moment == moment({&issuer, 1}) && op.mma.scales == 0 && !op.mma.a_in_tmem;
+  if (goes_on) {
+    op.work = batch.work;
+    batch.lines.add(lines_of(op.mma));
+    return;
+  }
+  flush(batch);
+  // Behind what the hardware orders it behind: products on the same columns, copies before products (§4.5).
+  const TensorWork* behind = nullptr;
+  for (const TensorWork& other : mine.works)
+    if (multiply && !other.copy && overlap(other.column, other.columns, here.column, here.columns)) behind = &other;
+  auto work = std::make_shared<Work>(behind == nullptr ? order_.begin(issuer)
+                                                       : order_.begin_behind({&issuer, 1}, *behind->work));
+  for (const TensorWork& other : mine.works)
+    if ((multiply && other.copy) || (!multiply && !here.copy && !other.copy))
+      work->relies.join(Order::completion(*other.work));
+  here.work = work;
+  op.work = work;
+  const Viewpoint view(*work);
+  const uint32_t at = site(op.pc, warp, lane, operation_of(op));
+  const Record record = view.record(Proxy::tensor, at);
+  if (multiply) {
+    const std::vector<CellRun> operands = operand_cells(op.mma);
+    touch_cells(op.pc, warp, first_cta, operands, false, view, record);
+    const std::vector<CellRun> accumulator = accumulator_cells(op.mma);
+    if (op.mma.accumulate)
+      for (const CellRun& run : accumulator)
+        if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
+          report(op.pc, warp, {Conflict::Kind::uninitialised, {}, record, false, false, run.group * tmem_column_count + run.column}, true);
+    touch_cells(op.pc, warp, first_cta, accumulator, true, view, record);
+  } else if (here.copy) {
+    touch_cells(op.pc, warp, first_cta, cells_of(op.copy, group), true, view, record);
+  } else {
+    std::vector<CellRun> moved;
+    for (uint32_t cta = 0; cta < group; ++cta)
+      for (uint32_t half = 0; half < 2; ++half)
+        moved.push_back({cta, (op.offset >> 16 & 0x7f) / tmem_group_lanes + half, here.column, here.columns});
+    touch_cells(op.pc, warp, first_cta, moved, true, view, record);
+  }
+  if (op.kind != AsyncOp::Kind::tmem_shift) {
+    batch.work = work;
+    batch.moment = moment({&issuer, 1});
+    batch.lines = multiply ? lines_of(op.mma) : lines_of(op.copy);
+    batch.site = at;
+    batch.warp = &warp;
+    batch.pc = op.pc;
+    batch.first_cta = first_cta;
+    batch.ctas = group;
+    batch.flushed = false;
+    if (here.copy) flush(batch);
+  }
+  std::erase_if(mine.works, [&](const TensorWork& other) {
+    if (other.copy != here.copy || !overlap(other.column, other.columns, here.column, here.columns)) return false;
+    if (&other != behind) order_.retire(*other.work);
+    return true;
+  });
+  mine.works.push_back(std::move(here));
+}
+
+void Watch::issue_commit(AsyncOp& op) {
+  TensorThread& mine = tensor_threads_[op.issuer];
+  flush(mine.batch);
+  auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+  for (const TensorWork& other : mine.works) Order::include(*work, *other.work);
+  op.work = std::move(work);
+}
+
+void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
+                        const Viewpoint& view, const Record& record) {
+  for (const CellRun& run : runs)
+    touch(pc, warp, tensor_[first_cta + run.cta], run.group * tmem_column_count + run.column, run.count, write, view,
+          record, true);
+}
+
+void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
+  for (uint32_t group = 0; group < tmem_groups; ++group)
+    tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
+  access(warp, pc, slot, sizeof(uint32_t), true, "tcgen05.alloc");
+}
+
+void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+  const Viewpoint view(order_, agent(warp));
+  Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
+  record.lanes = all_lanes;
+  for (uint32_t group = 0; group < tmem_groups; ++group)
+    touch(pc, warp, tensor_[cta.rank], group * tmem_column_count + column, columns, true, view, record, true);
+}
+
+void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
+  const auto work = std::make_shared<Work>(order_.begin(agent(warp)));
+  access.work = work;
+  const Viewpoint view(*work);
+  const Record record =
+      view.record(Proxy::tensor, site(pc, warp, all_lanes, access.load ? "tcgen05.ld" : "tcgen05.st"));
+  touch_cells(pc, warp, warp.cta->rank, cells_of(access.form, access.count, access.address), !access.load, view, record);
+}
+
+void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {
+  if (access.work == nullptr) return;
+  order_.learn_tensor_all(agent(warp).warp, *access.work);
+  order_.retire(*access.work);
+}
+
+}  // namespace warploom::loom::check

@@ -1,0 +1,122 @@
+// From a conflict or a broken rule about phases to a finding that says both sides, what is missing, and the likely fix.
+#include <fmt/format.h>
+
+#include "loom/check/watch.hpp"
+#include "loom/machine.hpp"
+
+namespace warploom::loom::check {
+namespace {
+
+struct Words {
+  const char* code = "";
+  std::string why;
+  std::string fix;
+};
+
+Words words_for(const Conflict& conflict, bool tensor) {
+  switch (conflict.kind) {
+    case Conflict::Kind::race:
+      return {tensor ? "RACE-TMEM" : "RACE-SMEM", "nothing orders the two",
+              conflict.later_writes && !conflict.earlier_writes
+                  ? "the writer waits for a barrier at which the reader, or the completion of the read, arrives"
+                  : "the second waits for a barrier at which the first, or its completion, arrives"};
+    case Conflict::Kind::no_proxy_fence:
+      return {"PROXY",
+              "they are ordered, but one goes through the async proxy and no fence.proxy.async follows the other",
+              "the thread that made the first access executes fence_proxy_async_shared() before it arrives or "
+              "synchronises"};
+    case Conflict::Kind::not_visible:
+      return {"NOT-VISIBLE", "the first is over, but nothing makes its writes visible to the second",
+              "wait for the barrier that the write itself completes on, or pass it on with an arrival that releases to "
+              "the cluster"};
+    case Conflict::Kind::no_tensor_fence:
+      return {"TMEM-FENCE", "they are ordered, but without the tcgen05 fences that carry the order to tensor memory",
+              "tcgen05_fence_before() before the arrival or barrier, tcgen05_fence_after() after the wait"};
+    case Conflict::Kind::uninitialised:
+      return {tensor ? "UNINIT-TMEM" : "UNINIT-SMEM", "nobody has written what is read",
+              tensor ? "the first product of a tile overwrites its accumulator (accumulate = false)"
+                     : "load or store these bytes before they are read"};
+  }
+  return {};
+}
+
+const char* proxy_text(Proxy proxy) {
+  switch (proxy) {
+    case Proxy::generic: return "";
+    case Proxy::async: return ", async proxy";
+    case Proxy::tensor: return ", tensor core";
+  }
+  return "";
+}
+
+}  // namespace
+
+OtherSide Watch::side_of(const Record& record, bool writes) const {
+  const Site& site = sites_[record.site];
+  std::string what = fmt::format("{} {}{}", site.operation, writes ? "writes" : "reads", proxy_text(record.proxy));
+  if (!site.object.empty()) what += fmt::format(", for {}", site.object);
+  return {std::move(what), site.warp, record.lanes != 0 ? record.lanes : site.lanes, site.pc};
+}
+
+void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor) {
+  const Words words = words_for(conflict, tensor);
+  const Site& later = sites_[conflict.later.site];
+  const std::string place = tensor
+                                ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
+                                : fmt::format("shared memory at 0x{:x}", conflict.at);
+  const std::string what =
+      fmt::format("{} {} {}", later.operation, conflict.later_writes ? "writes" : "reads", place);
+  const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;
+  if (conflict.kind == Conflict::Kind::uninitialised)
+    return cluster_.stop(&warp, lanes, pc, words.code, fmt::format("{}, and {}", what, words.why), {words.fix}, {});
+  const Site& earlier = sites_[conflict.earlier.site];
+  std::string message = fmt::format("{}, which {} {}: {}", what, earlier.operation,
+                                    conflict.earlier_writes ? "writes" : "reads", words.why);
+  cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix},
+                {side_of(conflict.earlier, conflict.earlier_writes)});
+}
+
+std::string Watch::name_of(Order::BarrierId id) const {
+  const BarrierNotes& notes = barriers_[id];
+  return notes.barrier != nullptr ? notes.barrier->name() : notes.name;
+}
+
+void Watch::report(const Order::Violation& violation) {
+  const std::string barrier = name_of(violation.barrier);
+  std::string message, fix;
+  switch (violation.rule) {
+    case PhaseRule::arrival_early:
+      message = fmt::format("an arrival of phase {} of {} is not ordered behind the end of phase {}: in another "
+                            "schedule it counts for that one",
+                            violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
+      fix = "who arrives again first waits for the phase before, or for something that only happens after it";
+      break;
+    case PhaseRule::expect_late:
+      message = fmt::format("bytes are announced for phase {} of {} after its last arrival may have come: in another "
+                            "schedule the phase completes without them",
+                            violation.phase, barrier);
+      fix = "announce the bytes before, or with, an arrival of the same phase (mbarrier_arrive_expect_tx)";
+      break;
+    case PhaseRule::wait_early:
+      message = fmt::format("a wait for phase {} of {} may begin before phase {} has ended: its parity then says it "
+                            "is over already",
+                            violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
+      fix = "a waiter passes every phase of its barrier, or is ordered behind the one it leaves out";
+      break;
+    case PhaseRule::wait_late:
+      message = fmt::format("phase {} of {} may end before this wait for phase {} has passed: its parity then says "
+                            "it is not over yet",
+                            violation.phase + 1, barrier, violation.phase);
+      fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
+      break;
+  }
+  const Stamp& by = violation.by;
+  if (by.slot < order_.warps())
+    return cluster_.stop(&warp_of(by.slot), by.lane == whole_slot ? ~0u : 1u << by.lane, violation.at, "PHASE-AMBIG",
+                         std::move(message), {fix}, {});
+  const Thread* issuer = delivering_ != nullptr ? delivering_->issuer : nullptr;
+  cluster_.stop(issuer != nullptr ? issuer->warp : nullptr, issuer != nullptr ? 1u << issuer->id.lane : ~0u,
+                violation.at, "PHASE-AMBIG", std::move(message), {fix}, {});
+}
+
+}  // namespace warploom::loom::check
