@@ -195,9 +195,9 @@ struct Warp {
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
-  bool role_closed = false;   ///< its event has been recorded
+  bool role_closed = false;                           ///< its event has been recorded
   std::vector<std::pair<uint32_t, uint32_t>> polled;  ///< barrier and phases of polls that said yes, the latest few
-  uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
+  uint16_t named_passed = 0;                          ///< named barriers this warp has waited at, one bit each
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
@@ -856,7 +856,7 @@ class Cluster {
   std::vector<Pc> finding_pcs_;
   std::vector<std::vector<Pc>> side_pcs_;  ///< of each finding
   std::unique_ptr<check::Watch> watch_;    ///< where the run is checked
-  Pc asked_ = nullptr;  ///< location_from_fiber's question and answer
+  Pc asked_ = nullptr;                     ///< location_from_fiber's question and answer
   Location answer_;
   std::unordered_map<std::string, uint32_t> event_names_;
 };

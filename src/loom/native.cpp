@@ -333,9 +333,7 @@ void syncthreads() noexcept {
   });
 }
 
-void cluster_arrive(bool release) noexcept {
-  thread().cluster->cluster_arrive(thread(), WARPLOOM_PC, release);
-}
+void cluster_arrive(bool release) noexcept { thread().cluster->cluster_arrive(thread(), WARPLOOM_PC, release); }
 void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PC); }
 
 void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
@@ -602,8 +600,7 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
                                          "CTA's shared memory is needed",
                                          r, operation, tile, address));
         std::byte* row = cta.window + offset;
-        if (check::Watch* watch = self.cluster->watch())
-          watch->access(*self.warp, pc, offset, 16, writes, operation);
+        if (check::Watch* watch = self.cluster->watch()) watch->access(*self.warp, pc, offset, 16, writes, operation);
         // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
         if (!transposed) {
           for (uint32_t pair = 0; pair < 4; ++pair)

@@ -10,7 +10,7 @@
 namespace warploom::loom {
 
 std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes,
-                                  native::ClusterAccess access) {
+                                   native::ClusterAccess access) {
   const char* what = access == native::ClusterAccess::load    ? "a load"
                      : access == native::ClusterAccess::store ? "a store"
                                                               : "an atomic";
@@ -60,7 +60,8 @@ namespace {
 Thread& thread() { return *Cluster::current(); }
 
 uint32_t& word_at(Pc pc, uint32_t address) {
-  std::byte* const place = thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
+  std::byte* const place =
+      thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
   return *reinterpret_cast<uint32_t*>(place);
 }
 

@@ -403,12 +403,8 @@ Json json(const FindingSide& side) {
 Json json(const Finding& finding) {
   Json sides = Json::array();
   for (const FindingSide& side : finding.sides) sides.push_back(json(side));
-  return Json{{"code", finding.code},
-              {"message", finding.message},
-              {"agent", json(finding.agent)},
-              {"at", json(finding.at)},
-              {"notes", finding.notes},
-              {"sides", sides}};
+  return Json{{"code", finding.code},   {"message", finding.message}, {"agent", json(finding.agent)},
+              {"at", json(finding.at)}, {"notes", finding.notes},     {"sides", sides}};
 }
 
 template <class T>

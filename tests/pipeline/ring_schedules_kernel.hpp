@@ -252,7 +252,10 @@ struct RingSchedules {
       look(slot.index(), i);
       mark(params.emptied, i);
       constexpr bool lane_guarded = !Frees::one_lane && Ring::consumer_count == Reader::warps;
-      if constexpr (lane_guarded) arch::syncwarp();
+      if constexpr (lane_guarded) {
+        if constexpr (Fills::bytes) arch::fence_proxy_async_shared();  // what arrive() does is lane 0's alone
+        arch::syncwarp();
+      }
       if (!lane_guarded || arch::lane_index() == 0) slot.arrive();
     } else {
       ring.wait_producer();

@@ -75,7 +75,7 @@ struct mma_commit {
   template <class Cluster>
   static constexpr uint32_t arrivals = Target::template leaders<Cluster>;
 
-  template <class Cluster>
+  template <class Cluster, arch::Scope = arch::Scope::cta>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     signal<Cluster>(barrier, Target::template mask<Cluster>(arch::cluster_rank()));
   }
@@ -99,9 +99,9 @@ struct every_thread {
   template <class Cluster>
   static constexpr uint32_t arrivals = Role::threads * Target::template sources<Cluster>;
 
-  template <class Cluster>
+  template <class Cluster, arch::Scope scope = arch::Scope::cta>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
-    arrive_at<Target, Cluster>(barrier);
+    arrive_at<Target, Cluster, scope>(barrier);
   }
 };
 
@@ -129,17 +129,17 @@ struct lane_per_warp {
   template <class Cluster>
   static constexpr uint32_t arrivals = Role::warps * Target::template sources<Cluster>;
 
-  template <class Cluster>
+  template <class Cluster, arch::Scope scope = arch::Scope::cta>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     arch::syncwarp_before_signal();
     const uint32_t lane = arch::lane_index();
     if constexpr (Cluster::size == 1 || std::is_same_v<Target, to_self>) {
       if (lane == 0) arch::mbarrier_arrive(barrier);
     } else if constexpr (reaches_everyone<Target, Cluster>) {
-      if (lane < Cluster::size) arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));
+      if (lane < Cluster::size) arch::mbarrier_arrive<scope>(arch::map_to_rank(barrier, lane));
     } else {
       if (lane < Cluster::size && (Target::template mask<Cluster>(arch::cluster_rank()) >> lane & 1) != 0)
-        arch::mbarrier_arrive(arch::map_to_rank(barrier, lane));
+        arch::mbarrier_arrive<scope>(arch::map_to_rank(barrier, lane));
     }
   }
 };
@@ -193,12 +193,12 @@ struct freed_by {
   template <class Cluster>
   static constexpr uint32_t arrivals = (First::template arrivals<Cluster> + ... + Rest::template arrivals<Cluster>);
 
-  /// Does what the policies of this role say.
-  template <class Role, class Cluster>
+  /// Does what the policies of this role say. `scope` cluster: where ordinary reads must be over for other CTAs, too.
+  template <class Role, class Cluster, arch::Scope scope = arch::Scope::cta>
   static WARPLOOM_FN void signal(arch::SharedAddress barrier) noexcept {
     static_assert(frees<Role>, "warploom: this role is not among those that free the ring; name it in freed_by<...>");
-    signal_if<First, Role, Cluster>(barrier);
-    (signal_if<Rest, Role, Cluster>(barrier), ...);
+    signal_if<First, Role, Cluster, scope>(barrier);
+    (signal_if<Rest, Role, Cluster, scope>(barrier), ...);
   }
   /// What the role's work demands right after its wait for a full slot.
   template <class Role>
@@ -215,9 +215,9 @@ struct freed_by {
                                          (std::is_same_v<typename Rest::role, Role> && Rest::reads_generic));
 
  private:
-  template <class Policy, class Role, class Cluster>
+  template <class Policy, class Role, class Cluster, arch::Scope scope>
   static WARPLOOM_FN void signal_if(arch::SharedAddress barrier) noexcept {
-    if constexpr (std::is_same_v<typename Policy::role, Role>) Policy::template signal<Cluster>(barrier);
+    if constexpr (std::is_same_v<typename Policy::role, Role>) Policy::template signal<Cluster, scope>(barrier);
   }
   template <class Policy, class Role>
   static WARPLOOM_FN void after_wait_if() noexcept {

@@ -264,8 +264,9 @@ class ProducerConsumerPipeline {
   template <class Role>
   WARPLOOM_FN void signal_free(uint32_t stage) const noexcept {
     // The slot goes back to TMA, which writes through the async proxy: ordinary reads must be fenced off first.
-    if constexpr (Freed::template reads_generic<Role> && Protocol::bytes != 0) arch::fence_proxy_async_shared();
-    Freed::template signal<Role, Cluster>(address(consumer_mbar(stage)));
+    constexpr bool read = Freed::template reads_generic<Role> && Protocol::bytes != 0;
+    if constexpr (read) arch::fence_proxy_async_shared();
+    Freed::template signal<Role, Cluster, arch::Scope{read}>(address(consumer_mbar(stage)));
   }
   template <class Role>
   WARPLOOM_FN void signal_free() const noexcept {

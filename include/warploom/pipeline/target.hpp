@@ -80,25 +80,26 @@ inline constexpr bool reaches_everyone = [] {
   return true;
 }();
 
-/// One arrival of this thread on the barrier in every CTA of the target.
-template <class Target, class Cluster>
+/// One arrival of this thread on the barrier in every CTA of the target; `scope`: how far its own accesses are told.
+template <class Target, class Cluster, arch::Scope scope = arch::Scope::cta>
 WARPLOOM_FN void arrive_at(arch::SharedAddress barrier) noexcept {
   if constexpr (Cluster::size == 1 || std::is_same_v<Target, to_self>) {
     arch::mbarrier_arrive(barrier);
   } else if constexpr (std::is_same_v<Target, to_pair_leader>) {
-    arch::mbarrier_arrive(Cluster::cta_group == 2 ? arch::pair_leader(barrier) : barrier);
+    arch::mbarrier_arrive<scope>(Cluster::cta_group == 2 ? arch::pair_leader(barrier) : barrier);
   } else if constexpr (std::is_same_v<Target, to_first>) {
-    arch::mbarrier_arrive(arch::map_to_rank(barrier, 0));
+    arch::mbarrier_arrive<scope>(arch::map_to_rank(barrier, 0));
   } else if constexpr (std::is_same_v<Target, to_pair>) {
     // This CTA last: once it has heard, it may exit.
-    if constexpr (Cluster::cta_group == 2) arch::mbarrier_arrive(arch::map_to_rank(barrier, arch::cluster_rank() ^ 1));
+    if constexpr (Cluster::cta_group == 2)
+      arch::mbarrier_arrive<scope>(arch::map_to_rank(barrier, arch::cluster_rank() ^ 1));
     arch::mbarrier_arrive(barrier);
   } else {
     const uint32_t rank = arch::cluster_rank();
     const uint32_t mask = Target::template mask<Cluster>(rank);
     WARPLOOM_UNROLL
     for (uint32_t other = 0; other < Cluster::size; ++other)
-      if (other != rank && (mask >> other & 1) != 0) arch::mbarrier_arrive(arch::map_to_rank(barrier, other));
+      if (other != rank && (mask >> other & 1) != 0) arch::mbarrier_arrive<scope>(arch::map_to_rank(barrier, other));
     if ((mask >> rank & 1) != 0) arch::mbarrier_arrive(barrier);
   }
 }

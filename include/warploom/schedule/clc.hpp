@@ -152,8 +152,7 @@ class ClcScheduler {
       arch::clc_try_cancel_multicast(answer, address(storage_->full[index]));
   }
 
-  /// The pace setter begins a tile. One barrier is enough: it begins the next only after the answer to a request that
-  /// the scheduler made when it had seen this phase.
+  /// The pace setter begins a tile, and the next one only after an answer that was asked for behind this phase.
   template <class Role>
   WARPLOOM_FN void start() const noexcept {
     if constexpr (std::is_same_v<Role, PaceSetter>)
@@ -171,12 +170,11 @@ class ClcScheduler {
     return static_cast<int>(arch::clc_first_cta(answer).x / ctas);
   }
 
-  /// ... and says so to the scheduler. An arrival of CTA scope will do although CTA 0 may be another: it publishes no
-  /// writes, and what the scheduler then overwrites has been read into registers.
+  /// ... and says so to the scheduler, which may be of another CTA.
   template <class Role>
   WARPLOOM_FN int take(uint32_t count) const noexcept {
     const int index = read(count);
-    Takers::template signal<Role, Cluster>(address(storage_->empty[slot(count)]));
+    Takers::template signal<Role, Cluster, arch::Scope::cluster>(address(storage_->empty[slot(count)]));
     return index;
   }
 

@@ -11,9 +11,7 @@ constexpr uint32_t unit_bytes = 16;
 /// Cells as a map of the tensor memory of a pair, turned into runs.
 class CellMap {
  public:
-  void add(uint32_t cta, uint32_t lane, uint32_t column) {
-    cells_.emplace_back(cta, lane / tmem_group_lanes, column);
-  }
+  void add(uint32_t cta, uint32_t lane, uint32_t column) { cells_.emplace_back(cta, lane / tmem_group_lanes, column); }
   std::vector<CellRun> runs() {
     std::sort(cells_.begin(), cells_.end());
     std::vector<CellRun> list;

@@ -1,5 +1,5 @@
-// What an instruction touches, for the checker: units of 16 bytes of shared memory gathered into 128-byte lines, and cells
-// of tensor memory, sixteen lanes by one column.
+// What an instruction touches, for the checker: units of 16 bytes of shared memory gathered into 128-byte lines, and
+// cells of tensor memory, sixteen lanes by one column.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,9 @@ Watch::Watch(Cluster& cluster)
 
 uint32_t Watch::rank_of(const Cta& cta) { return cta.rank; }
 
-Agent Watch::agent(const Warp& warp, uint8_t lane) const { return {warp.cta->rank * warps_per_cta_ + warp.index, lane}; }
+Agent Watch::agent(const Warp& warp, uint8_t lane) const {
+  return {warp.cta->rank * warps_per_cta_ + warp.index, lane};
+}
 Agent Watch::agent(const Thread& thread) const { return agent(*thread.warp, static_cast<uint8_t>(thread.id.lane)); }
 
 const Warp& Watch::warp_of(uint32_t slot) const {
@@ -151,8 +153,9 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
   cluster_.stop(
       &warp, lanes, pc, "BAR-UNINIT",
       fmt::format("{} of {}, whose mbarrier.init {}", operation, barrier.name(),
-                  !seen ? "nothing orders before it"
-                        : async ? "no fence makes known to the async proxy" : "no fence makes known to other CTAs"),
+                  !seen   ? "nothing orders before it"
+                  : async ? "no fence makes known to the async proxy"
+                          : "no fence makes known to other CTAs"),
       {!seen ? "after the init, fence_mbarrier_init() and a __syncthreads or cluster barrier that everybody passes"
              : "the thread that initialises the barriers executes fence_mbarrier_init() before it synchronises"},
       {first});
@@ -193,7 +196,7 @@ Watch::BarrierNotes& Watch::notes_of(NamedBarrier& barrier) {
   if (added) {
     entry->second = order_.make_barrier();
     barriers_.push_back({.name = barrier.name[0] != '\0' ? fmt::format("named barrier \"{}\"", barrier.name)
-                                                          : std::string("a named barrier")});
+                                                         : std::string("a named barrier")});
   }
   return barriers_[entry->second];
 }

@@ -1,7 +1,7 @@
-// The checker as the machine sees it: one per cluster that is checked. The machine tells it every operation; it keeps the
-// order of things (order.hpp) and who touched what (shadow.hpp), and stops the run with a finding where two accesses are
-// not ordered, or where only this schedule made a barrier come out right. docs/verdict.md says what follows from a run
-// in which it finds nothing.
+// The checker as the machine sees it: one per cluster that is checked. The machine tells it every operation; it keeps
+// the order of things (order.hpp) and who touched what (shadow.hpp), and stops the run with a finding where two
+// accesses are not ordered, or where only this schedule made a barrier come out right. docs/verdict.md says what
+// follows from a run in which it finds nothing.
 //
 // A machine that is not checked has none, and asks nothing but that.
 #pragma once
@@ -178,9 +178,9 @@ class Watch {
   Order::BarrierId cluster_barrier_ = 0;
   std::unordered_map<const Thread*, TensorThread> tensor_threads_;
   std::unordered_map<const Thread*, std::vector<WorkRef>> copies_;  ///< cp.async that no arrival has told of
-  std::vector<Batch> wgmmas_;                                      ///< one per warpgroup of the cluster
-  std::vector<bool> released_;                                     ///< threads of the cluster: by a release fence
-  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;            ///< barriers whose init no fence has followed
+  std::vector<Batch> wgmmas_;                                       ///< one per warpgroup of the cluster
+  std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
+  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
   std::vector<Dependence> dependences_;
   const AsyncOp* delivering_ = nullptr;
 };

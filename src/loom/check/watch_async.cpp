@@ -60,7 +60,8 @@ void Watch::issue(AsyncOp& op) {
   op.work = work;
   const Viewpoint view(*work);
   const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
-  const Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
+  const Record record =
+      view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
   uint32_t bytes = op.bytes;
   if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
@@ -199,7 +200,9 @@ void Watch::issue_tensor(AsyncOp& op) {
     if (op.mma.accumulate)
       for (const CellRun& run : accumulator)
         if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
-          report(op.pc, warp, {Conflict::Kind::uninitialised, {}, record, false, false, run.group * tmem_column_count + run.column}, true);
+          report(op.pc, warp,
+                 {Conflict::Kind::uninitialised, {}, record, false, false, run.group * tmem_column_count + run.column},
+                 true);
     touch_cells(op.pc, warp, first_cta, accumulator, true, view, record);
   } else if (here.copy) {
     touch_cells(op.pc, warp, first_cta, cells_of(op.copy, group), true, view, record);
@@ -265,7 +268,8 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
   const Viewpoint view(*work);
   const Record record =
       view.record(Proxy::tensor, site(pc, warp, all_lanes, access.load ? "tcgen05.ld" : "tcgen05.st"));
-  touch_cells(pc, warp, warp.cta->rank, cells_of(access.form, access.count, access.address), !access.load, view, record);
+  touch_cells(pc, warp, warp.cta->rank, cells_of(access.form, access.count, access.address), !access.load, view,
+              record);
 }
 
 void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {

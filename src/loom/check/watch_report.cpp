@@ -61,11 +61,9 @@ OtherSide Watch::side_of(const Record& record, bool writes) const {
 void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor) {
   const Words words = words_for(conflict, tensor);
   const Site& later = sites_[conflict.later.site];
-  const std::string place = tensor
-                                ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
-                                : fmt::format("shared memory at 0x{:x}", conflict.at);
-  const std::string what =
-      fmt::format("{} {} {}", later.operation, conflict.later_writes ? "writes" : "reads", place);
+  const std::string place = tensor ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
+                                   : fmt::format("shared memory at 0x{:x}", conflict.at);
+  const std::string what = fmt::format("{} {} {}", later.operation, conflict.later_writes ? "writes" : "reads", place);
   const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;
   if (conflict.kind == Conflict::Kind::uninitialised)
     return cluster_.stop(&warp, lanes, pc, words.code, fmt::format("{}, and {}", what, words.why), {words.fix}, {});
@@ -86,27 +84,31 @@ void Watch::report(const Order::Violation& violation) {
   std::string message, fix;
   switch (violation.rule) {
     case PhaseRule::arrival_early:
-      message = fmt::format("an arrival of phase {} of {} is not ordered behind the end of phase {}: in another "
-                            "schedule it counts for that one",
-                            violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
+      message = fmt::format(
+          "an arrival of phase {} of {} is not ordered behind the end of phase {}: in another "
+          "schedule it counts for that one",
+          violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
       fix = "who arrives again first waits for the phase before, or for something that only happens after it";
       break;
     case PhaseRule::expect_late:
-      message = fmt::format("bytes are announced for phase {} of {} after its last arrival may have come: in another "
-                            "schedule the phase completes without them",
-                            violation.phase, barrier);
+      message = fmt::format(
+          "bytes are announced for phase {} of {} after its last arrival may have come: in another "
+          "schedule the phase completes without them",
+          violation.phase, barrier);
       fix = "announce the bytes before, or with, an arrival of the same phase (mbarrier_arrive_expect_tx)";
       break;
     case PhaseRule::wait_early:
-      message = fmt::format("a wait for phase {} of {} may begin before phase {} has ended: its parity then says it "
-                            "is over already",
-                            violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
+      message = fmt::format(
+          "a wait for phase {} of {} may begin before phase {} has ended: its parity then says it "
+          "is over already",
+          violation.phase, barrier, static_cast<int64_t>(violation.phase) - 1);
       fix = "a waiter passes every phase of its barrier, or is ordered behind the one it leaves out";
       break;
     case PhaseRule::wait_late:
-      message = fmt::format("phase {} of {} may end before this wait for phase {} has passed: its parity then says "
-                            "it is not over yet",
-                            violation.phase + 1, barrier, violation.phase);
+      message = fmt::format(
+          "phase {} of {} may end before this wait for phase {} has passed: its parity then says "
+          "it is not over yet",
+          violation.phase + 1, barrier, violation.phase);
       fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
       break;
   }
