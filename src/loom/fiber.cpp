@@ -20,6 +20,7 @@
 #endif
 
 #if WARPLOOM_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -50,14 +51,15 @@ class SpareStacks {
   bool keep(const Stack& stack) {
     const std::lock_guard lock(mutex_);
     if (stacks_.size() >= enough) return false;
+#if WARPLOOM_ASAN  // a stack that was left without unwinding has the marks of its frames on it
+    __asan_unpoison_memory_region(stack.bottom, stack.bytes);
+#endif
     stacks_.push_back(stack);
     return true;
   }
 
  private:
-  // Two clusters of four CTAs of 256 threads. None under AddressSanitizer: stacks that were left without unwinding
-  // have marks on them.
-  static constexpr size_t enough = WARPLOOM_ASAN ? 0 : 2048;
+  static constexpr size_t enough = 2048;  // two clusters of four CTAs of 256 threads
 
   std::mutex mutex_;
   std::vector<Stack> stacks_;

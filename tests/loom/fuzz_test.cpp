@@ -359,7 +359,7 @@ void move_anything(uint32_t count) {
     const uint32_t unit = pick(random, {16, 128});
     for (int32_t& c : p.at.c)
       c = random.one_in(20) ? static_cast<int32_t>(any_bits(random)) : static_cast<int32_t>(random.below(12)) - 4;
-    p.at.c[0] *= static_cast<int32_t>(unit);
+    p.at.c[0] = static_cast<int32_t>(static_cast<uint32_t>(p.at.c[0]) * unit);
     for (uint16_t& offset : p.at.offsets)
       offset = static_cast<uint16_t>(random.one_in(20) ? any_bits(random) : random.below(4));
     p.offset = random.one_in(20) ? static_cast<uint32_t>(any_bits(random)) : 128 * random.below(shared_bytes / 128);
