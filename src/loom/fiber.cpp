@@ -51,9 +51,6 @@ class SpareStacks {
   bool keep(const Stack& stack) {
     const std::lock_guard lock(mutex_);
     if (stacks_.size() >= enough) return false;
-#if WARPLOOM_ASAN  // a stack that was left without unwinding has the marks of its frames on it
-    __asan_unpoison_memory_region(stack.bottom, stack.bytes);
-#endif
     stacks_.push_back(stack);
     return true;
   }
@@ -107,6 +104,16 @@ void Fiber::create(Stack stack, Body body, void* argument) {
   finished_ = false;
   exceptions_[0] = exceptions_[1] = nullptr;
   context_ = context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &Fiber::trampoline);
+}
+
+void Fiber::forget() {
+#if WARPLOOM_ASAN
+  // Frames below where it was suspended have returned and taken their marks with them. One that a signal interrupted is
+  // suspended on another stack: then nobody knows how deep it was.
+  auto* from = static_cast<std::byte*>(context_);
+  if (from < stack_.bottom || from >= stack_.bottom + stack_.bytes) from = stack_.bottom;
+  __asan_unpoison_memory_region(from, static_cast<size_t>(stack_.bottom + stack_.bytes - from));
+#endif
 }
 
 void Fiber::trampoline(context::transfer_t transfer) {

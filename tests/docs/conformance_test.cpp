@@ -230,5 +230,27 @@ TEST(Conformance, CasesOfUnconfirmedConstantsExist) {
     EXPECT_EQ(decided.contains(constant), !constant.ends_with("_upper_half")) << constant;
 }
 
+/// Every file of tests/data has a line in its README, every test named there exists, and some test reads the file.
+TEST(Conformance, EveryDataFileIsUsed) {
+  const fs::path data = WARPLOOM_TEST_DATA;
+  const std::string readme = text_of(data / "README.md");
+  std::string sources;
+  for (const auto& entry : fs::recursive_directory_iterator(source_folder() / "tests"))
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") sources += text_of(entry.path());
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(data)) {
+    const std::string name = entry.path().filename(), stem = entry.path().stem();
+    if (name == "README.md") continue;
+    ++files;
+    EXPECT_NE(readme.find("`" + stem + "."), std::string::npos) << "tests/data/README.md does not name " << name;
+    EXPECT_NE(sources.find("\"" + stem), std::string::npos) << "no test reads " << name;
+  }
+  EXPECT_GE(files, 28u);
+  for (const std::string& name : code_in(readme))
+    if (std::regex_match(name, std::regex(R"([A-Z]\w+\.[A-Z]\w+)"))) {
+      EXPECT_TRUE(tests().has(name)) << "tests/data/README.md: there is no test " << name;
+    }
+}
+
 }  // namespace
 }  // namespace warploom::test
