@@ -1,6 +1,5 @@
 // Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
 #include <fmt/format.h>
-#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 
@@ -98,10 +97,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
 
 Cluster::~Cluster() {
   for (auto& thread : threads_) {
-    const Stack stack = thread->fiber.stack();
-    // A fiber that was abandoned left the red zones of its frames behind.
-    ASAN_UNPOISON_MEMORY_REGION(stack.bottom, stack.bytes);
-    memory_.stacks.release(stack);
+    thread->fiber.forget();
+    memory_.stacks.release(thread->fiber.stack());
   }
 }
 
