@@ -14,6 +14,7 @@ namespace warploom::bench {
 struct LoomProblem {
   int m = 0, n = 0, k = 0;
   unsigned threads = 0;
+  int sms = 0;  ///< of the chip pretended; 0: as the chip has
   std::vector<bf16> a, b;
 };
 

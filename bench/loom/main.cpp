@@ -23,9 +23,11 @@ struct Arguments {
   int m = 4096, n = 4096, k = 4096;
   unsigned threads = 2;
   int repeat = 3;
+  int sms = 0;
   std::string config = "bf16-kk-128x176-pp-2x1";
   std::string core;
   std::string json;
+  std::string only;
   bool no_openblas = false, sweep = false;
 };
 
@@ -57,8 +59,8 @@ struct Contender {
   std::vector<double> seconds, cpu;
 };
 
-LoomProblem random_problem(int m, int n, int k, unsigned threads) {
-  LoomProblem problem{.m = m, .n = n, .k = k, .threads = threads, .a = {}, .b = {}};
+LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
+  LoomProblem problem{.m = m, .n = n, .k = k, .threads = arguments.threads, .sms = arguments.sms, .a = {}, .b = {}};
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<bf16> values(65521);  // a prime: no two rows are alike
@@ -124,7 +126,7 @@ int fail(const std::string& text) {
 }
 
 int compare(const Arguments& arguments) {
-  const LoomProblem problem = random_problem(arguments.m, arguments.n, arguments.k, arguments.threads);
+  const LoomProblem problem = random_problem(arguments.m, arguments.n, arguments.k, arguments);
   std::string config = arguments.config;
   std::vector<Contender> contenders;
   std::vector<float> a, b, d;
@@ -143,11 +145,15 @@ int compare(const Arguments& arguments) {
          {},
          {}});
   }
-  contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
-  contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+  if (arguments.only != "blackwell")
+    contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
+  if (arguments.only != "hopper")
+    contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
   if (std::string wrong = measure(contenders, arguments.repeat); !wrong.empty()) return fail(wrong);
-  contenders[contenders.size() - 2].detail = config;
-  contenders.back().detail = "examples/blackwell_gemm_kernel.hpp, CTA pairs";
+  for (Contender& contender : contenders) {
+    if (contender.name == "loom, Hopper") contender.detail = config;
+    if (contender.name == "loom, Blackwell") contender.detail = "examples/blackwell_gemm_kernel.hpp, CTA pairs";
+  }
 
   const double flops = 2.0 * problem.m * problem.n * problem.k;
   Json json{{"m", problem.m},
@@ -192,8 +198,8 @@ int sweep(const Arguments& arguments) {
   for (const char along : {'m', 'n', 'k'})
     for (int eighth = 1; eighth <= 8; ++eighth) {
       const auto extent = [&](char which, int whole) { return which == along ? whole * eighth / 8 : whole / 2; };
-      const LoomProblem problem = random_problem(extent('m', arguments.m), extent('n', arguments.n),
-                                                 extent('k', arguments.k), arguments.threads);
+      const LoomProblem problem =
+          random_problem(extent('m', arguments.m), extent('n', arguments.n), extent('k', arguments.k), arguments);
       std::string config = arguments.config;
       std::vector<Contender> contenders;
       contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
@@ -229,9 +235,13 @@ int main(int argc, char** argv) {
   app.add_option("--n", arguments.n, "Rows of B, columns of D; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--k", arguments.k, "Columns of A and B; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--threads", arguments.threads, "Of everybody")->check(CLI::Range(1, 1024));
+  app.add_option("--sms", arguments.sms, "Of the chip that kernels are launched for: so many CTAs; 0: 132 and 148")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", arguments.repeat, "Rounds")->check(CLI::Range(1, 1000));
   app.add_option("--config", arguments.config, "Of the Hopper GEMM (warploom kernels lists them); auto: by shape");
   app.add_option("--openblas-core", arguments.core, "Forces OPENBLAS_CORETYPE; default: by this processor's vectors");
+  app.add_option("--only", arguments.only, "Of the kernels on the loom, this one")
+      ->check(CLI::IsMember({"hopper", "blackwell"}));
   app.add_flag("--no-openblas", arguments.no_openblas, "Measures the loom alone");
   app.add_flag("--sweep", arguments.sweep, "Varies m, n and k one by one instead, the loom alone");
   app.add_option("--json", arguments.json, "A file for all figures");

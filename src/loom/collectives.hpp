@@ -38,6 +38,14 @@ using native::PostedRegisters;
 
 const char* name_of(PostedKind kind);
 
+/// An arrival that a lane has to offer once what it posted before it has executed.
+struct PostedArrival {
+  uint64_t after = 0;  ///< so many collectives of the whole warp
+  uint32_t lane = 0;
+  uint32_t address = 0, count = 0;
+  const void* pc = nullptr;
+};
+
 /// The collectives of the whole warp that have begun and are not over: posted ones, and after them at most one in which
 /// lanes wait.
 class WholeWarp {
@@ -61,7 +69,8 @@ class WholeWarp {
       registers_.resize(most_posted);
     }
     Posted& posted = list_[first_ + count_];
-    posted.registers = &registers_[first_ + count_++];
+    posted.registers = &own_registers(count_++);
+    posted.same_registers = false;
     return posted;
   }
   void pop() {
@@ -69,7 +78,10 @@ class WholeWarp {
     if (--count_ == 0) first_ = 0;
   }
 
+  PostedRegisters& own_registers(uint64_t i) { return registers_[first_ + i]; }
+
   Collective meeting;  ///< the one in which lanes wait
+  std::vector<PostedArrival> arrivals;
 
  private:
   std::vector<Posted> list_;

@@ -628,9 +628,13 @@ class Cluster {
   void catch_up(Thread& thread);
   [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
   void post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane);
+  void share_registers(Thread& thread, Posted& posted, const native::WgmmaLane& lane);
   bool post_wgmma_fence(Thread& thread, Pc pc);
   void post_wgmma_commit(Thread& thread, Pc pc);
   void post_sync(Thread& thread, Pc pc);
+  /// An arrival waits in its lane's place for what the lane has posted. False: it has posted nothing, or cannot go on.
+  bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count);
+  void deliver_arrivals(Warp& warp);
   void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);
   /// Whether lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held
   /// up behind it one by one.
@@ -710,6 +714,7 @@ class Cluster {
   bool any_stranded();
 
   // barriers.cpp
+  void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
   void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);

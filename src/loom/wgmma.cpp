@@ -38,11 +38,32 @@ const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& tw
 
 }  // namespace
 
+/// A chain of wgmmas has the same registers throughout: they are noted once, as long as that is true of every lane.
+void Cluster::share_registers(Thread& thread, Posted& posted, const native::WgmmaLane& lane) {
+  WholeWarp& whole = thread.warp->whole;
+  const uint64_t place = thread.joined - 1 - whole.over;
+  if (posted.arrived == 0 && lane.a == nullptr) {
+    for (uint64_t i = place; i-- > 0;) {
+      const Posted& before = whole[i];
+      if (before.kind != PostedKind::wgmma || before.k == 0 || before.registers->d[thread.id.lane] != lane.d) continue;
+      posted.registers = before.registers;
+      posted.same_registers = true;
+      return;
+    }
+  }
+  if (!posted.same_registers || (lane.a == nullptr && posted.registers->d[thread.id.lane] == lane.d)) return;
+  PostedRegisters& own = whole.own_registers(place);
+  own = *posted.registers;
+  posted.registers = &own;
+  posted.same_registers = false;
+}
+
 /// The first lane of a warp, and any that differs from it: native::wgmma has the rest.
 void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane) {
   Posted& posted = post(thread, pc, PostedKind::wgmma);
-  PostedRegisters& registers = *posted.registers;
   const uint32_t k = mma_k_bytes / size_of(form.a_type);
+  share_registers(thread, posted, lane);
+  PostedRegisters& registers = *posted.registers;
   if (posted.arrived == 0) {
     posted.form = &form;
     posted.a_descriptor = lane.a_descriptor;
@@ -70,10 +91,12 @@ void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, c
   };
   fly(lane.d_state, Flight::accumulator);
   fly(lane.a_state, Flight::operand);
-  registers.d[thread.id.lane] = lane.d;
-  registers.d_state[thread.id.lane] = lane.d_state;
-  registers.a[thread.id.lane] = lane.a;
-  registers.a_state[thread.id.lane] = lane.a_state;
+  if (!posted.same_registers) {
+    registers.d[thread.id.lane] = lane.d;
+    registers.d_state[thread.id.lane] = lane.d_state;
+    registers.a[thread.id.lane] = lane.a;
+    registers.a_state[thread.id.lane] = lane.a_state;
+  }
   arrive(thread, posted);
 }
 

@@ -231,14 +231,16 @@ WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
   if (posted == s.end || posted->form != &form || posted->a_descriptor != lane.a_descriptor ||
       posted->b_descriptor != lane.b_descriptor || posted->accumulate != lane.accumulate || lane.a != nullptr ||
       (state.use != WgmmaRegisters::Use::fenced && (state.use != WgmmaRegisters::Use::wgmma || state.k != posted->k)) ||
-      posted->k == 0) [[unlikely]]
+      posted->k == 0 || (posted->same_registers && posted->registers->d[s.lane] != lane.d)) [[unlikely]]
     return post_wgmma(form, lane);
   state.flight = WgmmaRegisters::Flight::accumulator;
   state.use = WgmmaRegisters::Use::wgmma;
   state.k = posted->k;
   ++state.unfinished;
-  posted->registers->d[s.lane] = lane.d;
-  posted->registers->d_state[s.lane] = &state;
+  if (!posted->same_registers) {
+    posted->registers->d[s.lane] = lane.d;
+    posted->registers->d_state[s.lane] = &state;
+  }
   ++s.next;
 }
 /// False: the mutation seam dropped it.

@@ -36,7 +36,8 @@ struct Posted {
   const WgmmaForm* form = nullptr;
   uint64_t a_descriptor = 0, b_descriptor = 0;
   PostedRegisters* registers = nullptr;
-  uint64_t time = 0;  ///< nominal, of the last lane
+  bool same_registers = false;  ///< as the wgmma posted before it, of every lane: there is nothing to note
+  uint64_t time = 0;            ///< nominal, of the last lane
   const void* pc = nullptr;
   uint32_t first_lane = 0;
 };
@@ -53,6 +54,7 @@ struct KnownBarrier {
   const void* warp = nullptr;
   const uint64_t* phase = nullptr;
   const uint64_t* time = nullptr;
+  void* barrier = nullptr;
 };
 
 /// What the running thread needs to know of the machine in order not to ask it.

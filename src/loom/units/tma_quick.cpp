@@ -10,15 +10,33 @@ namespace {
 
 constexpr uint32_t unit = 16;
 
+/// Where the boxes of a tensor go: those of a GEMM follow each other along K.
+struct Course {
+  const void* tensor = nullptr;
+  int32_t row = 0, column = 0;  ///< of the last box
+};
+thread_local Course courses[64];
+
+/// Whether the box after this one will most likely be the next of the same rows.
+bool goes_along_rows(const TensorMapArgs& map, const int32_t* coordinates) {
+  const auto box = static_cast<int32_t>(map.box[0]);
+  Course& course =
+      courses[(reinterpret_cast<uintptr_t>(map.address) / 64 + static_cast<uint32_t>(coordinates[1]) / 8 * 5) % 64];
+  const bool known = course.tensor == map.address && course.row == coordinates[1] &&
+                     (course.column + box == coordinates[0] || course.column == coordinates[0]);
+  course = {map.address, coordinates[1], coordinates[0]};
+  return known;
+}
+
 /// Rows of `units` 16-byte units; in shared memory, unit u of a row is at place u ^ (some bits of the line's number).
+/// Rows lie far apart in global memory, where no hardware looks ahead: `ahead` bytes further on is what comes soon.
 template <uint32_t units>
-void copy_rows(const std::byte* from, size_t stride, std::byte* window, uint32_t offset, uint32_t rows) {
+void copy_rows(const std::byte* from, size_t stride, size_t ahead, std::byte* window, uint32_t offset, uint32_t rows) {
   for (uint32_t row = 0; row < rows; ++row, from += stride, offset += units * unit) {
     // Where rows are shorter than a line, the offset of a row within its line is no part of the permutation.
     const uint32_t line = offset >> 7 & (units - 1);
     std::byte* to = window + offset;
-    // Rows lie far apart in global memory, where no hardware looks ahead.
-    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + 32 * stride + u * unit, 0, 2);
+    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + ahead + u * unit, 0, 2);
     for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
   }
 }
@@ -44,10 +62,11 @@ bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std:
     return true;
   }
   if (row_bytes != swizzle_span(map.swizzle)) return false;
+  const size_t ahead = goes_along_rows(map, coordinates) ? row_bytes : 32 * stride;
   switch (map.swizzle) {
-    case Swizzle::b32: copy_rows<2>(from, stride, window, offset, rows); return true;
-    case Swizzle::b64: copy_rows<4>(from, stride, window, offset, rows); return true;
-    case Swizzle::b128: copy_rows<8>(from, stride, window, offset, rows); return true;
+    case Swizzle::b32: copy_rows<2>(from, stride, ahead, window, offset, rows); return true;
+    case Swizzle::b64: copy_rows<4>(from, stride, ahead, window, offset, rows); return true;
+    case Swizzle::b128: copy_rows<8>(from, stride, ahead, window, offset, rows); return true;
     default: return false;
   }
 }
