@@ -369,30 +369,18 @@ namespace {
 }
 }  // namespace
 
-void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
-  // Other lanes of a warp find what the first has found.
-  Script& s = script;
-  const KnownBarrier& known = s.known_barrier(barrier);
-  if (known.address != barrier || known.warp != s.warp || (s.next != s.list && !s.runs_ahead)) [[unlikely]]
+void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept {
+  const Script& s = script;
+  const KnownBarrier& known = script.known_barrier(barrier);
+  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || !s.runs_ahead || *known.phase + 1 != phases)
     return first_wait(WARPLOOM_PC, barrier, phases);
-  if (*known.phase != phases) {
-    if (!s.runs_ahead || *known.phase + 1 != phases) return first_wait(WARPLOOM_PC, barrier, phases);
-    // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
-    Thread& self = thread();
-    auto* object = static_cast<Barrier*>(known.barrier);
-    self.wait.kind = WaitKind::mbarrier;
-    self.wait.pc = WARPLOOM_PC;
-    self.wait.barrier = object;
-    self.wait.phases = phases;
-    self.wait.parity = (phases + 1) & 1;
-    object->waiters.push_back(&self);
-    self.warp->cluster->park(self);
-    if (object->state.phase != phases || !object->live) return first_wait(WARPLOOM_PC, barrier, phases);
-    self.time = std::max(self.time, object->completed_at);
-  } else {
-    s.thread->time = std::max(s.thread->time, *known.time);
-  }
-  s.thread->time += step_cost;
+  // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
+  Thread& self = thread();
+  auto* object = static_cast<Barrier*>(known.barrier);
+  if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PC, *object, phases) || object->state.phase != phases ||
+      !object->live) [[unlikely]]
+    return first_wait(WARPLOOM_PC, barrier, phases);
+  self.time += step_cost;
   s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases) noexcept {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "loom/units/look_ahead.hpp"
 #include "loom/units/tma.hpp"
 
 namespace warploom::loom {
@@ -10,33 +11,46 @@ namespace {
 
 constexpr uint32_t unit = 16;
 
-/// Where the boxes of a tensor go: those of a GEMM follow each other along K.
+/// Where the boxes of a tensor go: those of a GEMM follow each other along K, some of them between two multiplications.
 struct Course {
   const void* tensor = nullptr;
   int32_t row = 0, column = 0;  ///< of the last box
+  uint64_t computations = 0;    ///< when it was loaded
+  uint32_t run = 0, last_run = 0;
 };
-thread_local Course courses[64];
+thread_local constinit Course courses[64];
 
-/// Whether the box after this one will most likely be the next of the same rows.
-bool goes_along_rows(const TensorMapArgs& map, const int32_t* coordinates) {
-  const auto box = static_cast<int32_t>(map.box[0]);
+/// How many boxes of the same rows further on the one lies that will be loaded after the next multiplication; 0:
+/// unknown.
+uint32_t boxes_ahead(const TensorMapArgs& map, const int32_t* coordinates) {
   Course& course =
       courses[(reinterpret_cast<uintptr_t>(map.address) / 64 + static_cast<uint32_t>(coordinates[1]) / 8 * 5) % 64];
-  const bool known = course.tensor == map.address && course.row == coordinates[1] &&
-                     (course.column + box == coordinates[0] || course.column == coordinates[0]);
-  course = {map.address, coordinates[1], coordinates[0]};
-  return known;
+  const uint64_t now = look_ahead.computations;
+  const bool same_rows = course.tensor == map.address && course.row == coordinates[1];
+  if (same_rows && course.column == coordinates[0]) return 0;  // it goes to another CTA, too
+  if (!same_rows || course.column + static_cast<int32_t>(map.box[0]) != coordinates[0]) {
+    course = {map.address, coordinates[1], coordinates[0], now, 1, 0};
+    return 0;
+  }
+  course.column = coordinates[0];
+  if (course.computations != now) {
+    course.last_run = course.run;
+    course.run = 0;
+    course.computations = now;
+  }
+  ++course.run;
+  return course.last_run;
 }
 
 /// Rows of `units` 16-byte units; in shared memory, unit u of a row is at place u ^ (some bits of the line's number).
-/// Rows lie far apart in global memory, where no hardware looks ahead: `ahead` bytes further on is what comes soon.
 template <uint32_t units>
-void copy_rows(const std::byte* from, size_t stride, size_t ahead, std::byte* window, uint32_t offset, uint32_t rows) {
+void copy_rows(const std::byte* from, size_t stride, std::byte* window, uint32_t offset, uint32_t rows) {
   for (uint32_t row = 0; row < rows; ++row, from += stride, offset += units * unit) {
     // Where rows are shorter than a line, the offset of a row within its line is no part of the permutation.
     const uint32_t line = offset >> 7 & (units - 1);
     std::byte* to = window + offset;
-    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + ahead + u * unit, 0, 2);
+    // Rows lie far apart in global memory, where no hardware looks ahead.
+    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + 16 * stride + u * unit, 0, 2);
     for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
   }
 }
@@ -62,11 +76,12 @@ bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std:
     return true;
   }
   if (row_bytes != swizzle_span(map.swizzle)) return false;
-  const size_t ahead = goes_along_rows(map, coordinates) ? row_bytes : 32 * stride;
+  if (const uint32_t ahead = boxes_ahead(map, coordinates); ahead != 0)
+    look_ahead.want(from + size_t{ahead} * row_bytes, stride, rows, (row_bytes + 63) / 64);
   switch (map.swizzle) {
-    case Swizzle::b32: copy_rows<2>(from, stride, ahead, window, offset, rows); return true;
-    case Swizzle::b64: copy_rows<4>(from, stride, ahead, window, offset, rows); return true;
-    case Swizzle::b128: copy_rows<8>(from, stride, ahead, window, offset, rows); return true;
+    case Swizzle::b32: copy_rows<2>(from, stride, window, offset, rows); return true;
+    case Swizzle::b64: copy_rows<4>(from, stride, window, offset, rows); return true;
+    case Swizzle::b128: copy_rows<8>(from, stride, window, offset, rows); return true;
     default: return false;
   }
 }
