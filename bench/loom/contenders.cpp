@@ -39,6 +39,7 @@ Result<LoomResult> run_hopper(const LoomProblem& problem, std::string& config) {
   config = plan->config->key;
   loom::Options options;
   options.workers = problem.threads;
+  options.numerics = problem.numerics;
   const auto start = std::chrono::steady_clock::now();
   const Result<loom::Outcome> outcome = run_on_loom(gemm, *plan, options);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
