@@ -24,6 +24,7 @@ struct MmaEpilogueParams {
 template <class Cluster_>
 struct MmaEpilogue {
   static constexpr char name[] = "mma-epilogue";
+  static constexpr bool waits_for_earlier_grids = true;
   using Cluster = Cluster_;
   using Params = MmaEpilogueParams;
   static constexpr int tile_m = 128, tile_n = 128, strip_columns = 64, stages = 4;

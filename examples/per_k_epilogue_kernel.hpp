@@ -26,6 +26,7 @@ struct PerKEpilogueParams {
 template <class Cluster_>
 struct PerKEpilogue {
   static constexpr char name[] = "per-k-epilogue";
+  static constexpr bool waits_for_earlier_grids = true;
   using Cluster = Cluster_;
   using Params = PerKEpilogueParams;
   static constexpr int tile_m = 128, tile_n = 128, strip_columns = 64, stages = 4;

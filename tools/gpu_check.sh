@@ -1,17 +1,34 @@
 #!/usr/bin/env bash
-# Do a GPU and the loom agree? Builds examples/gpu/*.cu for sm_90a into build/gpu-check, runs them, compares the
-# hash of every case with the loom's (examples/gpu/expected_*.txt), and runs each program but the one with a million
+# Do a GPU and the loom agree? Builds examples/gpu/*.cu for the chip that is there into build/gpu-check, runs them, compares
+# the hash of every case with the loom's (tools/conformance.py), and runs each program but the one with a million
 # products per case once under the memcheck, racecheck and synccheck tools of compute-sanitizer. Then the instrumentation
 # (docs/instrumentation.md): a kernel with a planted error must be reported by the watchdog within two seconds, its correct
-# twin must run, and a trace must hold what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0. On
-# one of capability 10.0 the programs are those named *_sm100, built for sm_100a, and there is nothing else.
+# twin must run, and a trace must hold what was traced. Needs nvcc 13.0 or newer and a GPU of compute capability 9.0 or
+# 10.0; on the latter there are no million products and no instrumentation.
 #
 #   tools/gpu_check.sh [--no-sanitizer | --instrumentation]
+#   tools/gpu_check.sh --conformance [...]        ./dev gpu conformance: the comparison alone, as a table
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-folder=build/gpu-check
-expected=(examples/gpu/expected_hashes.txt examples/gpu/expected_exact.txt)
+usage() {
+  cat <<'EOF'
+usage: ./dev gpu conformance [--json FILE] [--against FILE] [--kernels]
+
+Builds the conformance programs for the GPU that is there (H100, H200: sm_90a; B200: sm_100a), runs them, and compares
+every case with the loom, bit for bit: a line for each, `same` or `differs` with the first word that does. On a B200 it
+says which assumptions of src/loom/units/unconfirmed.hpp the chip confirms or refutes, by name.
+
+  --json FILE      write the result, too
+  --against FILE   compare with a result that --json wrote on another machine, instead of with the loom
+  --kernels        Hopper: also 50 problems of every GEMM of the library (builds warploom-bench: minutes)
+
+Exit status: 0 all cases are the same, 1 some are not, 2 it cannot run here. docs/conformance.md says which fact of the
+hardware each case stands for.
+EOF
+}
+
+folder=${WARPLOOM_GPU_CHECK_FOLDER:-build/gpu-check}
 programs=(arch_check residual_add two_readers two_stage_copy wgmma_check wgmma_exact hopper_gemm)
 instrumented=(watchdog trace)
 tools=(memcheck racecheck synccheck)
@@ -19,9 +36,12 @@ chip=90a
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1)
 if [[ $capability == 10.0 ]]; then
   chip=100a
-  programs=(tcgen05_check_sm100)
+  programs=(tcgen05_check_sm100 mma_epilogue_sm100 per_k_epilogue_sm100 arch_check residual_add two_readers two_stage_copy)
   instrumented=()
 fi
+conformance=0
+kernels=0
+report=()
 case ${1:-} in
   '') ;;
   --no-sanitizer) tools=() ;;
@@ -29,8 +49,34 @@ case ${1:-} in
     programs=()
     tools=()
     ;;
+  --conformance)
+    conformance=1
+    tools=()
+    instrumented=()
+    shift
+    while (($# > 0)); do
+      case $1 in
+        --json | --against)
+          (($# > 1)) || { echo "gpu conformance: $1 needs a file" >&2; exit 2; }
+          report+=("$1" "$2")
+          shift
+          ;;
+        --kernels) kernels=1 ;;
+        -h | --help)
+          usage
+          exit 0
+          ;;
+        *)
+          usage >&2
+          echo "gpu conformance: no option '$1'" >&2
+          exit 2
+          ;;
+      esac
+      shift
+    done
+    ;;
   *)
-    echo "usage: tools/gpu_check.sh [--no-sanitizer | --instrumentation]" >&2
+    echo "usage: tools/gpu_check.sh [--no-sanitizer | --instrumentation | --conformance ...]" >&2
     exit 2
     ;;
 esac
@@ -55,10 +101,19 @@ finish() {
   exit "$failed"
 }
 
-command -v nvcc >/dev/null || PATH="$PATH:/usr/local/cuda/bin"
-if ! command -v nvcc >/dev/null; then
-  echo "gpu_check: nvcc is not on PATH; the CUDA toolkit, 13.0 or newer, is needed" >&2
+# ---- what is needed
+
+cannot() {
+  if ((conformance)); then echo "gpu conformance: $*" >&2; else echo "gpu_check: $*" >&2; fi
   exit 2
+}
+command -v nvcc >/dev/null || PATH="$PATH:/usr/local/cuda/bin"
+command -v nvcc >/dev/null || cannot "nvcc is not on PATH; the CUDA toolkit, 13.0 or newer, is needed"
+command -v python3 >/dev/null || cannot "python3 is not on PATH; it compares the results"
+if ((conformance)); then
+  [[ -n $capability ]] || cannot "there is no GPU here (nvidia-smi names none); an H100, H200 or B200 is needed"
+  [[ $capability == 9.0 || $capability == 10.0 ]] ||
+    cannot "the GPU here has compute capability $capability; an H100 or H200 (9.0) or a B200 (10.0) is needed"
 fi
 
 # ---- build: a warning, and a spilled register is one, is an error. -O is the host code's: it runs once, the device code
@@ -66,7 +121,7 @@ fi
 
 mkdir -p "$folder"
 flags=(-gencode "arch=compute_$chip,code=sm_$chip" -std=c++20 -O1 -lineinfo --fmad=false -Werror all-warnings
-  -Xptxas=-v,--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude)
+  -Xptxas=-v,--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude "-DWARPLOOM_GPU_MAJOR=${chip%0a}")
 declare -A building
 for program in "${programs[@]}" "${instrumented[@]}"; do
   sources=("examples/gpu/$program.cu")
@@ -90,10 +145,11 @@ for program in "${programs[@]}"; do
   log=$folder/$program.txt
   timeout -k 5 60 "$folder/$program" >"$log" 2>&1
   status=$?
-  sed "s/^/$program: /" "$log"
+  ((conformance)) || sed "s/^/$program: /" "$log"
   cases=$(grep -cE '^[^ ]+ +[0-9a-f]{16} ' "$log")
   case $status in
     2)
+      ((conformance)) && cat "$log"
       bad run "$program" "cannot run here"
       finish
       ;;
@@ -102,23 +158,38 @@ for program in "${programs[@]}"; do
     *) bad run "$program" "exit status $status" ;;
   esac
 
-  same=0
-  total=0
-  while read -r _ name hash; do
-    total=$((total + 1))
-    found=$(awk -v name="$name" '$1 == name {print $2}' "$log")
-    if [[ $found == "$hash" ]]; then
-      same=$((same + 1))
-    else
-      echo "$program: $name has hash ${found:-(none)}, on the loom $hash"
+  if ((conformance)); then
+    # A fault ends all that comes after it: what did not agree runs again, each case by itself.
+    if ((status != 0)); then
+      for name in $(awk -v program="$program" '$1 == program {print $2}' examples/gpu/expected_*.txt); do
+        grep -qE "^$name +[0-9a-f]{16} ok$" "$log" && continue
+        alone=$(timeout -k 5 60 "$folder/$program" "$name" 2>&1 | grep -E "^$name +[0-9a-f]{16} ")
+        grep -vE "^$name +[0-9a-f]{16} " "$log" >"$log.rest"
+        { cat "$log.rest"; echo "$alone"; } >"$log"
+        rm -f "$log.rest"
+      done
     fi
-  done < <(grep -h "^$program " "${expected[@]}")
-  if ((same == total && total == cases && total > 0)); then
-    note hashes "$program" "$same of $total are the loom's"
+    continue
+  fi
+  if counts=$(tools/conformance.py --brief "$log"); then
+    note hashes "$program" "$cases of $cases are the loom's"
   else
-    bad hashes "$program" "$same of $total are the loom's, $cases cases ran"
+    sed "s/^/$program: /" <<<"$counts"
+    bad hashes "$program" "not all are the loom's: $(tail -n 1 <<<"$counts")"
   fi
 done
+
+if ((conformance)); then
+  device="$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, /, driver /'), sm_$chip"
+  logs=()
+  for program in "${programs[@]}"; do logs+=("$folder/$program.txt"); done
+  tools/conformance.py --device "$device, $(nvcc --version | grep -o 'release [0-9.]*')" "${report[@]}" "${logs[@]}"
+  status=$?
+  if ((kernels && status < 2)) && [[ $chip == 90a ]]; then
+    tools/gpu_bench.sh --exact-expected tests/data/exact_kernels.jsonl || status=1
+  fi
+  exit "$status"
+fi
 
 # ---- once more under each sanitizer
 

@@ -27,16 +27,19 @@ Result<LoomResult> run_hopper(const LoomProblem& problem, std::string& config) {
   gemm.a = {problem.a.data(), DType::bf16, problem.k};
   gemm.b = {problem.b.data(), DType::bf16, problem.k};
   gemm.d = {result.d.data(), DType::bf16, problem.n};
+  ChipLimits chip;
+  if (problem.sms != 0) chip.sms = problem.sms;
   Result<GemmPlan> plan = [&]() -> Result<GemmPlan> {
-    if (config == "auto") return plan_gemm(gemm);
+    if (config == "auto") return plan_gemm(gemm, chip);
     const Result<const GemmConfig*> chosen = find_gemm_config(config);
     if (!chosen) return Error{chosen.error()};
-    return plan_gemm(gemm, **chosen, 1);
+    return plan_gemm(gemm, **chosen, 1, chip);
   }();
   if (!plan) return Error{plan.error()};
   config = plan->config->key;
   loom::Options options;
   options.workers = problem.threads;
+  options.numerics = problem.numerics;
   const auto start = std::chrono::steady_clock::now();
   const Result<loom::Outcome> outcome = run_on_loom(gemm, *plan, options);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "warploom/loom/numerics.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/result.hpp"
 
@@ -14,6 +15,8 @@ namespace warploom::bench {
 struct LoomProblem {
   int m = 0, n = 0, k = 0;
   unsigned threads = 0;
+  int sms = 0;  ///< of the chip pretended; 0: as the chip has
+  loom::Numerics numerics = loom::Numerics::fast;
   std::vector<bf16> a, b;
 };
 

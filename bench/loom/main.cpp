@@ -12,6 +12,7 @@
 #include <random>
 
 #include "contenders.hpp"
+#include "sweep_plot.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::bench {
@@ -23,9 +24,13 @@ struct Arguments {
   int m = 4096, n = 4096, k = 4096;
   unsigned threads = 2;
   int repeat = 3;
+  int sms = 0;
   std::string config = "bf16-kk-128x176-pp-2x1";
   std::string core;
   std::string json;
+  std::string only;
+  std::string plot;
+  int exact_size = 1024;
   bool no_openblas = false, sweep = false;
 };
 
@@ -55,10 +60,12 @@ struct Contender {
   std::string name, detail;
   std::function<Result<double>()> run;
   std::vector<double> seconds, cpu;
+  double flops = 0;
 };
 
-LoomProblem random_problem(int m, int n, int k, unsigned threads) {
-  LoomProblem problem{.m = m, .n = n, .k = k, .threads = threads, .a = {}, .b = {}};
+LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
+  LoomProblem problem{
+      .m = m, .n = n, .k = k, .threads = arguments.threads, .sms = arguments.sms, .numerics = {}, .a = {}, .b = {}};
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<bf16> values(65521);  // a prime: no two rows are alike
@@ -91,6 +98,8 @@ std::string check(const LoomProblem& p, const std::vector<bf16>& d) {
   return {};
 }
 
+double flops_of(const LoomProblem& p) { return 2.0 * p.m * p.n * p.k; }
+
 Contender loom_contender(const std::string& name, const LoomProblem& problem,
                          std::function<Result<LoomResult>()> multiply) {
   return {name,
@@ -102,7 +111,8 @@ Contender loom_contender(const std::string& name, const LoomProblem& problem,
             return result->seconds;
           },
           {},
-          {}};
+          {},
+          flops_of(problem)};
 }
 
 /// Runs all of them in turn; an error text or "".
@@ -124,7 +134,7 @@ int fail(const std::string& text) {
 }
 
 int compare(const Arguments& arguments) {
-  const LoomProblem problem = random_problem(arguments.m, arguments.n, arguments.k, arguments.threads);
+  const LoomProblem problem = random_problem(arguments.m, arguments.n, arguments.k, arguments);
   std::string config = arguments.config;
   std::vector<Contender> contenders;
   std::vector<float> a, b, d;
@@ -141,26 +151,41 @@ int compare(const Arguments& arguments) {
          blas->version() + ", core " + blas->core(),
          [&]() -> Result<double> { return blas->run(problem.m, problem.n, problem.k, a.data(), b.data(), d.data()); },
          {},
-         {}});
+         {},
+         flops_of(problem)});
   }
-  contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
-  contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+  if (arguments.only != "blackwell")
+    contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
+  if (arguments.only != "hopper")
+    contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+  // Sums as the tensor core rounds them take longer: a smaller problem says as much.
+  const int size = arguments.exact_size;
+  LoomProblem exact_problem = size == 0 ? LoomProblem{} : random_problem(size, size, size, arguments);
+  exact_problem.numerics = loom::Numerics::exact;
+  if (size != 0 && arguments.only != "blackwell")
+    contenders.push_back(
+        loom_contender("loom, exact", exact_problem, [&] { return run_hopper(exact_problem, config); }));
   if (std::string wrong = measure(contenders, arguments.repeat); !wrong.empty()) return fail(wrong);
-  contenders[contenders.size() - 2].detail = config;
-  contenders.back().detail = "examples/blackwell_gemm_kernel.hpp, CTA pairs";
+  for (Contender& contender : contenders) {
+    if (contender.name == "loom, Hopper") contender.detail = config;
+    if (contender.name == "loom, Blackwell") contender.detail = "examples/blackwell_gemm_kernel.hpp, CTA pairs";
+    if (contender.name == "loom, exact") contender.detail = fmt::format("{}, {} x {} x {}", config, size, size, size);
+  }
 
-  const double flops = 2.0 * problem.m * problem.n * problem.k;
+  const char* forced_core = std::getenv("OPENBLAS_CORETYPE");
+  const std::string forced = forced_core == nullptr ? "" : forced_core;
   Json json{{"m", problem.m},
             {"n", problem.n},
             {"k", problem.k},
             {"threads", problem.threads},
             {"repeat", arguments.repeat},
+            {"openblas_core_forced", forced},
             {"entries", Json::array()}};
   fmt::print("bf16 {} x {} x {}, {} threads, {} rounds; OPENBLAS_CORETYPE={}\n", problem.m, problem.n, problem.k,
-             problem.threads, arguments.repeat,
-             std::getenv("OPENBLAS_CORETYPE") ? std::getenv("OPENBLAS_CORETYPE") : "");
+             problem.threads, arguments.repeat, forced);
   fmt::print("{:<16} {:>9} {:>9} {:>14} {:>9}  {}\n", "", "median", "fastest", "per core-sec.", "ratio", "GFLOP/s");
   for (const Contender& contender : contenders) {
+    const double flops = contender.flops;
     const double middle = flops / median(contender.seconds) * 1e-9;
     const double fastest = flops / *std::min_element(contender.seconds.begin(), contender.seconds.end()) * 1e-9;
     const double per_core = flops / median(contender.cpu) * 1e-9;
@@ -168,7 +193,7 @@ int compare(const Arguments& arguments) {
                {"gflops_fastest", fastest},   {"gflops_per_core_second", per_core}, {"seconds", contender.seconds},
                {"cpu_seconds", contender.cpu}};
     std::string ratio;
-    if (blas) {
+    if (blas && contender.name != "loom, exact") {
       std::vector<double> ratios;
       for (size_t i = 0; i < contender.seconds.size(); ++i)
         ratios.push_back(contenders[0].seconds[i] / contender.seconds[i]);
@@ -185,25 +210,36 @@ int compare(const Arguments& arguments) {
   return 0;
 }
 
-/// One extent at a time from an eighth to the whole, the others at half: the cost of each should be linear.
+/// One extent at a time from an eighth to the whole, the others at half: the cost of each should be linear. Core
+/// seconds, the least of all rounds: other programs disturb those least.
 int sweep(const Arguments& arguments) {
-  Json json{{"threads", arguments.threads}, {"points", Json::array()}};
+  Json json{{"threads", arguments.threads}, {"points", Json::array()}, {"fits", Json::array()}};
+  std::vector<Series> all;
   fmt::print("{:<16} {:>6} {:>6} {:>6} {:>10} {:>10} {:>9}\n", "", "m", "n", "k", "seconds", "core-sec.", "GFLOP/s");
-  for (const char along : {'m', 'n', 'k'})
+  for (const char along : {'m', 'n', 'k'}) {
+    std::vector<Series> here;
     for (int eighth = 1; eighth <= 8; ++eighth) {
       const auto extent = [&](char which, int whole) { return which == along ? whole * eighth / 8 : whole / 2; };
-      const LoomProblem problem = random_problem(extent('m', arguments.m), extent('n', arguments.n),
-                                                 extent('k', arguments.k), arguments.threads);
+      const LoomProblem problem =
+          random_problem(extent('m', arguments.m), extent('n', arguments.n), extent('k', arguments.k), arguments);
       std::string config = arguments.config;
       std::vector<Contender> contenders;
-      contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
-      contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+      if (arguments.only != "blackwell")
+        contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
+      if (arguments.only != "hopper")
+        contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
       if (std::string wrong = measure(contenders, arguments.repeat); !wrong.empty()) return fail(wrong);
-      for (const Contender& contender : contenders) {
+      here.resize(contenders.size());
+      for (size_t i = 0; i < contenders.size(); ++i) {
+        const Contender& contender = contenders[i];
         const double seconds = *std::min_element(contender.seconds.begin(), contender.seconds.end());
         const double cpu = *std::min_element(contender.cpu.begin(), contender.cpu.end());
+        const int x = along == 'm' ? problem.m : along == 'n' ? problem.n : problem.k;
+        here[i].along = along;
+        here[i].name = contender.name;
+        here[i].points.push_back({static_cast<double>(x), cpu});
         fmt::print("{:<16} {:>6} {:>6} {:>6} {:>10.3f} {:>10.3f} {:>9.1f}\n", contender.name, problem.m, problem.n,
-                   problem.k, seconds, cpu, 2.0 * problem.m * problem.n * problem.k / seconds * 1e-9);
+                   problem.k, seconds, cpu, contender.flops / seconds * 1e-9);
         json["points"].push_back({{"name", contender.name},
                                   {"along", std::string(1, along)},
                                   {"m", problem.m},
@@ -213,7 +249,22 @@ int sweep(const Arguments& arguments) {
                                   {"cpu_seconds", cpu}});
       }
     }
+    all.insert(all.end(), here.begin(), here.end());
+  }
+  fmt::print("\nlines through them, in core seconds\n");
+  for (Series& series : all) {
+    series.fit = linear_fit(series.points);
+    const double whole = series.points.back().x;
+    fmt::print("{:<16} along {}: {:.3f} + {:.3f} * {} / {:.0f}; the worst point is {:.1f} % off\n", series.name,
+               series.along, series.fit.offset, series.fit.slope * whole, series.along, whole, 100 * series.fit.worst);
+    json["fits"].push_back({{"name", series.name},
+                            {"along", series.along},
+                            {"offset", series.fit.offset},
+                            {"slope", series.fit.slope},
+                            {"worst", series.fit.worst}});
+  }
   if (!arguments.json.empty()) std::ofstream(arguments.json) << json.dump(2) << "\n";
+  if (!arguments.plot.empty()) std::ofstream(arguments.plot) << sweep_svg(all);
   return 0;
 }
 
@@ -229,13 +280,23 @@ int main(int argc, char** argv) {
   app.add_option("--n", arguments.n, "Rows of B, columns of D; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--k", arguments.k, "Columns of A and B; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--threads", arguments.threads, "Of everybody")->check(CLI::Range(1, 1024));
+  app.add_option("--sms", arguments.sms, "Of the chip that kernels are launched for: so many CTAs; 0: 132 and 148")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", arguments.repeat, "Rounds")->check(CLI::Range(1, 1000));
   app.add_option("--config", arguments.config, "Of the Hopper GEMM (warploom kernels lists them); auto: by shape");
   app.add_option("--openblas-core", arguments.core, "Forces OPENBLAS_CORETYPE; default: by this processor's vectors");
+  app.add_option("--only", arguments.only, "Of the kernels on the loom, this one")
+      ->check(CLI::IsMember({"hopper", "blackwell"}));
   app.add_flag("--no-openblas", arguments.no_openblas, "Measures the loom alone");
-  app.add_flag("--sweep", arguments.sweep, "Varies m, n and k one by one instead, the loom alone");
+  CLI::Option* swept = app.add_flag("--sweep", arguments.sweep, "Varies m, n and k one by one instead, the loom alone");
+  app.add_option("--plot", arguments.plot, "With --sweep: a file for an SVG of it")->needs(swept);
+  app.add_option("--exact", arguments.exact_size, "Also exact numerics, m = n = k = this; 0: not")
+      ->check(CLI::Range(0, 1 << 16));
   app.add_option("--json", arguments.json, "A file for all figures");
   CLI11_PARSE(app, argc, argv);
+  if (arguments.exact_size % 8 != 0) return fail("--exact must be a multiple of 8: rows of 16 bytes");
+  if (arguments.sweep && (arguments.m % 8 != 0 || arguments.n % 64 != 0 || arguments.k % 64 != 0))
+    return fail("--sweep takes eighths: --m must be a multiple of 8, --n and --k of 64");
   if (arguments.n % 8 != 0 || arguments.k % 8 != 0) return fail("--n and --k must be multiples of 8: rows of 16 bytes");
   return arguments.sweep ? sweep(arguments) : compare(arguments);
 }

@@ -7,6 +7,11 @@
 #include "../check.hpp"
 #include "warploom/types/tensor_map.hpp"
 
+/// Compute capability that programs are compiled for which run on more than one.
+#ifndef WARPLOOM_GPU_MAJOR
+#define WARPLOOM_GPU_MAJOR 9
+#endif
+
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 
 template <class Kernel>
@@ -144,7 +149,8 @@ class GpuMachine {
 
 /// `main` of a GPU program; arguments name the cases to run. The exit status is 0 when every case agrees, 1 when one
 /// does not, 2 where it cannot run.
-inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv, int major = 9) {
+inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv,
+                    int major = WARPLOOM_GPU_MAJOR) {
   if (const std::string missing = GpuMachine::missing(major); !missing.empty()) {
     std::fprintf(stderr, "%s\n", missing.c_str());
     return 2;

@@ -1,13 +1,8 @@
-// The kernels of examples/mma_epilogue.cpp, compiled for sm_100a: one SM and CTA pairs.
-#include "../mma_epilogue_kernel.hpp"
+// The cases of examples/mma_epilogue.cpp on a Blackwell GPU: one line per case, `name hash ok`.
+#include "../mma_epilogue_cases.hpp"
+#include "gpu_machine.cuh"
 
-namespace warploom::examples {
-
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, 1) entry(const __grid_constant__ typename Kernel::Params params) {
-  Kernel::run(params);
+int main(int argc, char** argv) {
+  using namespace warploom::examples;
+  return gpu_main(mma_epilogue_cases<GpuMachine>(), argc, argv, 10);
 }
-template __global__ void entry<MmaEpilogue<ClusterShape<1, 1, 1>>>(const __grid_constant__ MmaEpilogueParams params);
-template __global__ void entry<MmaEpilogue<ClusterShape<2, 2, 1>>>(const __grid_constant__ MmaEpilogueParams params);
-
-}  // namespace warploom::examples

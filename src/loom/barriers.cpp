@@ -152,6 +152,8 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
     std::vector<Thread*> waiters;
     waiters.swap(barrier.waiters);
     for (Thread* waiter : waiters) wake(*waiter, barrier.completed_at);
+    for (Warp* warp : barrier.gated) open_gate(*warp, barrier.completed_at);
+    barrier.gated.clear();
   }
   return fault;
 }
@@ -183,6 +185,10 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
 void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                               bool cluster_scope) {
   step(thread, pc);
+  signal_barrier(thread, pc, address, kind, count, bytes);
+}
+
+void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes) {
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
                           : kind == SignalKind::arrive_expect_tx ? "mbarrier.arrive.expect_tx"
@@ -253,7 +259,9 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   }
   if (watch_) watch_->passed(thread, pc, *barrier, phases);
   if (plain_ && phases != 0) {
-    native::script.known_barrier(address) = {address, thread.warp, &barrier->state.phase, &barrier->completed_at};
+    native::KnownBarrier& known = native::script.known_barrier(address);
+    if (known.address != address) known = {address, 0, &barrier->state.phase, &barrier->completed_at, barrier};
+    known.warps |= native::script.warp_bit;
   }
   if (recording() && thread.id.lane == 0 && thread.time > before)
     record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "warploom/loom/native.hpp"
@@ -38,6 +39,14 @@ using native::PostedRegisters;
 
 const char* name_of(PostedKind kind);
 
+/// An arrival that a lane has to offer once what it posted before it has executed.
+struct PostedArrival {
+  uint64_t after = 0;  ///< so many collectives of the whole warp
+  uint32_t lane = 0;
+  uint32_t address = 0, count = 0;
+  const void* pc = nullptr;
+};
+
 /// The collectives of the whole warp that have begun and are not over: posted ones, and after them at most one in which
 /// lanes wait.
 class WholeWarp {
@@ -56,12 +65,10 @@ class WholeWarp {
   Posted* begin() { return list_.data() + first_; }
   Posted* end() { return begin() + count_; }
   Posted& push() {
-    if (list_.empty()) {
-      list_.resize(most_posted);
-      registers_.resize(most_posted);
-    }
-    Posted& posted = list_[first_ + count_];
-    posted.registers = &registers_[first_ + count_++];
+    if (list_.empty()) list_.resize(most_posted);
+    Posted& posted = list_[first_ + count_++];
+    posted.registers = nullptr;
+    posted.same_registers = false;
     return posted;
   }
   void pop() {
@@ -69,11 +76,35 @@ class WholeWarp {
     if (--count_ == 0) first_ = 0;
   }
 
+  /// The registers of which this lane's are those, if there are any.
+  PostedRegisters* find_registers(uint32_t lane, const void* d, const native::WgmmaRegisters* d_state) {
+    for (auto& registers : registers_)
+      if (registers->d[lane] == d && registers->d_state[lane] == d_state && registers->a_state[lane] == nullptr)
+        return registers.get();
+    return nullptr;
+  }
+  /// Whether a wgmma that nobody has waited for uses the lane's registers.
+  bool uses(uint32_t lane, const native::WgmmaRegisters* state) const {
+    for (const auto& registers : registers_)
+      if (registers->uses != 0 && (registers->d_state[lane] == state || registers->a_state[lane] == state)) return true;
+    return false;
+  }
+  /// What a lane touches when it comes to wgmmas.
+  void prefetch_states(uint32_t lane) const {
+    for (const auto& registers : registers_) __builtin_prefetch(registers->d_state[lane], 1);
+  }
+  PostedRegisters& unused_registers() {
+    for (auto& registers : registers_)
+      if (registers->uses == 0) return *registers = {};
+    return *registers_.emplace_back(std::make_unique<PostedRegisters>());
+  }
+
   Collective meeting;  ///< the one in which lanes wait
+  std::vector<PostedArrival> arrivals;
 
  private:
   std::vector<Posted> list_;
-  std::vector<PostedRegisters> registers_;
+  std::vector<std::unique_ptr<PostedRegisters>> registers_;
   uint32_t first_ = 0, count_ = 0;
 };
 

@@ -198,6 +198,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::wgmma:
       warpgroup(*op.wgmma->first).last_b.panels.reset();  // shared memory may have changed since the last one
       complete_wgmma(*op.wgmma);
+      warpgroup(*op.wgmma->first).let_go(*op.wgmma);
       return;
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {

@@ -13,6 +13,7 @@
 #endif
 
 #if WARPLOOM_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -46,9 +47,7 @@ class SpareStacks {
   }
 
  private:
-  // Two clusters of four CTAs of 256 threads. None under AddressSanitizer: stacks that were left without unwinding
-  // have marks on them.
-  static constexpr size_t enough = WARPLOOM_ASAN ? 0 : 2048;
+  static constexpr size_t enough = 2048;  // two clusters of four CTAs of 256 threads
 
   std::mutex mutex_;
   std::vector<Stack> stacks_;
@@ -103,6 +102,7 @@ void FiberHost::swap(Handling& left, Handling& taken) {
   taken = {};
 }
 
+<<<<<<< HEAD
 #if WARPLOOM_OWN_SWITCH
 
 namespace {
@@ -141,6 +141,22 @@ void* begin_at(void (*main)(), const Stack& stack) {
 
 }  // namespace
 
+=======
+void Fiber::forget() {
+#if WARPLOOM_ASAN
+  // Frames below where it was suspended have returned and taken their marks with them. One that a signal interrupted is
+  // suspended on another stack: then nobody knows how deep it was.
+  auto* from = static_cast<std::byte*>(context_);
+  if (from < stack_.bottom || from >= stack_.bottom + stack_.bytes) from = stack_.bottom;
+  __asan_unpoison_memory_region(from, static_cast<size_t>(stack_.bottom + stack_.bytes - from));
+#endif
+}
+
+void Fiber::trampoline(context::transfer_t transfer) {
+  auto* fiber = static_cast<Fiber*>(transfer.data);
+#if WARPLOOM_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, &fiber->host_bottom_, &fiber->host_bytes_);
+>>>>>>> 086e63b84f619d0f972686b529fb22e723656f23
 #endif
 
 void Fiber::create(Stack stack, Body body, void* argument, FiberHost& host) {

@@ -77,6 +77,7 @@ struct Barrier {
   std::vector<Signal> current;   ///< signals of the phase under way
   std::vector<Signal> previous;  ///< signals of the last completed one
   std::vector<Thread*> waiters;
+  std::vector<Warp*> gated;   ///< whose lanes wait together
   uint64_t phase_time = 0;    ///< latest signal of the phase under way
   uint64_t completed_at = 0;  ///< nominal time the last phase completed
 
@@ -189,6 +190,13 @@ struct Warp {
   // Lanes that met, or that a wait of the whole warp held up, go on one after the other; before those of `ready`.
   uint32_t round_next = 0, round_left = 0;
   uint64_t round_time = 0;
+  // Lanes that wait for the same phase of an mbarrier, in no hurry to say so either.
+  struct Gate {
+    Barrier* barrier = nullptr;
+    uint32_t phases = 0;
+    uint32_t lanes = 0;
+    Pc pc = nullptr;
+  } gate;
   bool blocked = false;  ///< all lanes wait for the same, in no hurry to say so: note_meetings() does
   Wait blocked_by;
   std::vector<std::pair<uint32_t, uint8_t>> sides;  ///< ring, by its first barrier -> the side it waits on
@@ -340,7 +348,7 @@ struct AsyncOp {
   // tmem_copy; tmem_shift at TMEM address `offset`
   TmemCopyOperation copy;
   // wgmma
-  std::shared_ptr<WgmmaInstruction> wgmma;
+  WgmmaInstruction* wgmma = nullptr;
   check::WorkRef work;
 };
 
@@ -465,8 +473,11 @@ class Cluster {
       }
     }
     if (next == nullptr) return thread.fiber.suspend();
-    // The stack of the one after it is most likely in no first-level cache.
-    if (const Thread* after = next->warp->lane_after()) after->fiber.prefetch();
+    // What the one after it needs is most likely in no first-level cache.
+    if (const Thread* after = next->warp->lane_after()) {
+      after->fiber.prefetch();
+      next->warp->whole.prefetch_states(after->id.lane);
+    }
     enter(*next);
     if (next != &thread) thread.fiber.pass_to(next->fiber, memory_.host);
   }
@@ -643,9 +654,13 @@ class Cluster {
   void catch_up(Thread& thread);
   [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
   void post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane);
+  void note_registers(Thread& thread, Posted& posted, const native::WgmmaLane& lane);
   bool post_wgmma_fence(Thread& thread, Pc pc);
   void post_wgmma_commit(Thread& thread, Pc pc);
   void post_sync(Thread& thread, Pc pc);
+  /// An arrival waits in its lane's place for what the lane has posted. False: it has posted nothing, or cannot go on.
+  bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count);
+  void deliver_arrivals(Warp& warp);
   void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);
   /// Whether lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held
   /// up behind it one by one.
@@ -675,6 +690,23 @@ class Cluster {
   /// The same as park_warp for a warp of which all but the running lane are in a meeting, and wake_warp.
   void block_warp(Thread& thread, const Wait& wait);
   void unblock_warp(Warp& warp, uint64_t time);
+  /// The thread, which runs ahead, waits for the phase together with other lanes of its warp. False: others of them
+  /// wait for something else.
+  [[gnu::always_inline]] bool wait_at_gate(Thread& thread, Pc pc, Barrier& barrier, uint32_t phases) {
+    Warp& warp = *thread.warp;
+    Warp::Gate& gate = warp.gate;
+    if (gate.lanes == 0) {
+      gate = {&barrier, phases, 0, pc};
+      barrier.gated.push_back(&warp);
+    } else if (gate.barrier != &barrier || gate.phases != phases) {
+      return false;
+    }
+    gate.lanes |= 1u << thread.id.lane;
+    thread.state = Thread::State::meeting;
+    leave(thread);
+    return true;
+  }
+  void open_gate(Warp& warp, uint64_t time);
   void park_warp(Warp& warp, const Wait& wait);
   void wake_warp(Warp& warp, uint64_t time);
 
@@ -725,6 +757,7 @@ class Cluster {
   bool any_stranded();
 
   // barriers.cpp
+  void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
   void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
@@ -778,11 +811,12 @@ class Cluster {
   // wgmma.cpp, registers.cpp
   void check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLane& lane, uint32_t k);
   const WgmmaOperation& legal_wgmma(Thread& thread, const Posted& posted, const native::WgmmaLane& lane);
-  void start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op);
+  void start_wgmma(Warp& warp, WgmmaInstruction& op);
   void complete_wgmma(WgmmaInstruction& op);
   void multiply_wgmma(const WgmmaInstruction& op);
   bool wgmma_covered(const Warp& warp) const;
   uint64_t release_wgmma(Warp& warp);
+  void release_registers(Warp& warp, const PostedRegisters& registers, bool with_a);
   bool wgmma_left_at_exit(Thread& thread);
   /// At a standstill or at the end: did only a part of a warpgroup execute what all of it must? Records the finding.
   bool partial_warpgroup();

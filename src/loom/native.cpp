@@ -31,6 +31,9 @@ Thread& thread() {
   cluster.count_step(self, pc);
   WholeWarp& whole = self.warp->whole;
   Collective& meeting = whole.meeting;
+  // The last lane executes it, which must not come before what is posted.
+  if (whole.held_up && whole.meets && (meeting.arrived | 1u << self.id.lane) == whole_warp) [[unlikely]]
+    cluster.catch_up(self);
   if (self.joined++ - whole.over < whole.posted()) [[unlikely]]
     cluster.fail_beside(self, pc, operation);
   if (!whole.meets) {
@@ -347,7 +350,10 @@ void fence_mbarrier_init() noexcept {
   if (check::Watch* watch = thread().cluster->watch()) watch->fence_mbarrier_init(thread());
 }
 void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive, count, 0, cluster_scope);
+  Thread& self = thread();
+  const Pc pc = WARPLOOM_PC;
+  if (self.cluster->post_arrival(self, pc, barrier, count)) return;
+  self.cluster->mbarrier_signal(self, pc, barrier, SignalKind::arrive, count, 0, cluster_scope);
 }
 void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_expect_tx, 1, bytes);
@@ -361,18 +367,26 @@ void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept {
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_drop, count, 0);
 }
-void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
-  // Other lanes of a warp find what the first has found.
-  Script& s = script;
-  const KnownBarrier& known = s.known_barrier(barrier);
-  if (known.address == barrier && known.warp == s.warp && *known.phase == phases && (s.next == s.list || s.runs_ahead))
-      [[likely]] {
-    const uint64_t time = s.thread->time + step_cost;
-    s.thread->time = std::max(time, *known.time);
-    s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return;
-  }
-  thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases);
+namespace {
+[[gnu::noinline]] void first_wait(Pc pc, uint32_t barrier, uint32_t phases) {
+  Thread& self = thread();
+  self.cluster->mbarrier_wait(self, pc, barrier, phases);
+}
+}  // namespace
+
+void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept {
+  const Script& s = script;
+  const KnownBarrier& known = script.known_barrier(barrier);
+  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || !s.runs_ahead || *known.phase + 1 != phases)
+    return first_wait(WARPLOOM_PC, barrier, phases);
+  // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
+  Thread& self = thread();
+  auto* object = static_cast<Barrier*>(known.barrier);
+  if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PC, *object, phases) || object->state.phase != phases ||
+      !object->live) [[unlikely]]
+    return first_wait(WARPLOOM_PC, barrier, phases);
+  self.time += step_cost;
+  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
   return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint);

@@ -103,6 +103,7 @@ void Cluster::execute_posted(Warp& warp) {
     }
     whole.pop();
     ++whole.over;
+    if (!whole.arrivals.empty()) deliver_arrivals(warp);
   }
   if (whole.catching_up == 0) return;
   for (Thread* lane : warp.lanes) {
@@ -121,7 +122,29 @@ void Cluster::go_on_with_posted(Warp& warp) {
   release_wgmma(warp);
   whole.pop();
   ++whole.over;
+  if (!whole.arrivals.empty()) deliver_arrivals(warp);
   execute_posted(warp);
+}
+
+bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
+  WholeWarp& whole = thread.warp->whole;
+  if (!runs_ahead_ || thread.joined == whole.over) return false;
+  count_step(thread, pc);
+  whole.arrivals.push_back({thread.joined, thread.id.lane, address, count, pc});
+  return true;
+}
+
+void Cluster::deliver_arrivals(Warp& warp) {
+  WholeWarp& whole = warp.whole;
+  size_t kept = 0;
+  for (size_t i = 0; i < whole.arrivals.size(); ++i) {
+    const PostedArrival arrival = whole.arrivals[i];
+    if (arrival.after > whole.over)
+      whole.arrivals[kept++] = arrival;
+    else
+      signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
+  }
+  whole.arrivals.resize(kept);
 }
 
 void Cluster::post_sync(Thread& thread, Pc pc) {

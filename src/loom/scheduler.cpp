@@ -1,6 +1,5 @@
 // Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
 #include <fmt/format.h>
-#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 
@@ -100,10 +99,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
 
 Cluster::~Cluster() {
   for (auto& thread : threads_) {
-    const Stack stack = thread->fiber.stack();
-    // A fiber that was abandoned left the red zones of its frames behind.
-    ASAN_UNPOISON_MEMORY_REGION(stack.bottom, stack.bytes);
-    memory_.stacks.release(stack);
+    thread->fiber.forget();
+    memory_.stacks.release(thread->fiber.stack());
   }
 }
 
@@ -284,11 +281,18 @@ void Cluster::note_meetings() {
         const Collective& meeting = warp->whole.meeting;
         lane->state = Thread::State::parked;
         lane->parked_at = lane->time;
-        lane->wait = warp->blocked ? warp->blocked_by
-                                   : Wait{.kind = WaitKind::warp_collective,
-                                          .pc = meeting.pc,
-                                          .operation = meeting.operation,
-                                          .mask = meeting.mask};
+        if ((warp->gate.lanes >> lane->id.lane & 1) != 0)
+          lane->wait = {.kind = WaitKind::mbarrier,
+                        .pc = warp->gate.pc,
+                        .barrier = warp->gate.barrier,
+                        .phases = warp->gate.phases,
+                        .parity = (warp->gate.phases + 1) & 1};
+        else
+          lane->wait = warp->blocked ? warp->blocked_by
+                                     : Wait{.kind = WaitKind::warp_collective,
+                                            .pc = meeting.pc,
+                                            .operation = meeting.operation,
+                                            .mask = meeting.mask};
       }
     }
 }
@@ -326,10 +330,25 @@ void Cluster::unblock_warp(Warp& warp, uint64_t time) {
   if (!warp.queued) queue_first(warp);
 }
 
+void Cluster::open_gate(Warp& warp, uint64_t time) {
+  const uint32_t lanes = std::exchange(warp.gate.lanes, 0);
+  if (lanes == whole_warp) {
+    warp.round_next = 0;
+    warp.round_left = 32;
+    warp.round_time = time;
+    if (warp.queued) return;
+    warp.queued = true;
+    ready_.push_back(&warp);
+    return;
+  }
+  for (Thread* lane : warp.lanes)
+    if ((lanes >> lane->id.lane & 1) != 0) wake(*lane, time);
+}
+
 void Cluster::enter_warp(Warp& warp) {
   script_warp_ = &warp;
   native::Script& script = native::script;
-  script.warp = &warp;
+  script.warp_bit = 1u << warp.index % 32;
   script.window = warp.cta->window;
   script.window_bytes = warp.cta->window_bytes;
   script.rank_bits = warp.cta->rank << rank_shift;

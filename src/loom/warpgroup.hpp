@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loom/units/wgmma_sum.hpp"
+#include "warploom/loom/posted.hpp"
 
 namespace warploom::loom {
 
@@ -21,15 +22,15 @@ inline constexpr uint32_t whole_warpgroup = (1u << warpgroup_warps) - 1;
 /// One wgmma. It starts once all four warps have issued it.
 struct WgmmaInstruction {
   WgmmaOperation operation;
-  WgmmaMemory memory;
+  const std::byte* shared = nullptr;
   uint64_t a_descriptor = 0, b_descriptor = 0;
   uint64_t sequence = 0;  ///< the how-many-th wgmma of its warps
   uint64_t commits = 0;   ///< that its warps executed before it
   uint32_t joined = 0;    ///< warps of the group, one bit each
   Warp* first = nullptr;  ///< who issued it first, and where
   const void* pc = nullptr;
-  native::WgmmaRegisters* d_state[warpgroup_size] = {};
-  native::WgmmaRegisters* a_state[warpgroup_size] = {};
+  native::PostedRegisters* registers[warpgroup_warps] = {};
+  uint32_t holders = 0;  ///< warps that have not waited for it, and the machine before it is complete
   bool complete = false;
   uint64_t issued = 0;  ///< when the last warp came
   uint64_t finish = 0;
@@ -38,7 +39,7 @@ struct WgmmaInstruction {
 
 /// A warp's own view: what it has issued, committed and not yet waited for.
 struct WgmmaQueue {
-  using Group = std::vector<std::shared_ptr<WgmmaInstruction>>;
+  using Group = std::vector<WgmmaInstruction*>;
 
   uint64_t issued = 0;
   uint64_t commits = 0;
@@ -50,9 +51,21 @@ struct WgmmaQueue {
 
   void commit() {
     groups.push_back(std::move(open));
-    open.clear();
+    open = {};
+    if (!spare.empty()) {
+      open = std::move(spare.back());
+      spare.pop_back();
+    }
     ++commits;
   }
+  void forget_oldest() {
+    spare.push_back(std::move(groups.front()));
+    spare.back().clear();
+    groups.pop_front();
+  }
+
+ private:
+  std::vector<Group> spare;  ///< empty ones, for the room they have
 };
 
 /// One setmaxnreg that warps of the group have executed.
@@ -71,22 +84,31 @@ struct KnownWgmma {
   WgmmaOperation operation;
 };
 
-struct Warpgroup {
-  std::vector<std::shared_ptr<WgmmaInstruction>> forming;  ///< some warps have not issued it
-  std::vector<RegisterRequest> requests;                   ///< in the order of execution
-  std::vector<WgmmaSum> sums;                              ///< of executed wgmmas that nobody has waited for
-  PackedB last_b;                                          ///< of wgmmas that execute one right after the other
-  std::vector<std::shared_ptr<WgmmaInstruction>> known;    ///< all there have been, to be used again
+/// Executed wgmmas on one accumulator that nobody has waited for.
+struct WgmmaChain {
+  WgmmaSum sum;
+  native::PostedRegisters* registers[warpgroup_warps] = {};
+};
 
-  std::shared_ptr<WgmmaInstruction> unused_instruction() {
-    for (auto& instruction : known) {
-      if (instruction.use_count() != 1) continue;
-      instruction->joined = 0;
-      instruction->complete = false;
-      instruction->issued = 0;
-      return instruction;
-    }
-    return known.emplace_back(std::make_shared<WgmmaInstruction>());
+struct Warpgroup {
+  std::vector<WgmmaInstruction*> forming;  ///< some warps have not issued it; in the order of issue
+  std::vector<RegisterRequest> requests;   ///< in the order of execution
+  std::vector<WgmmaChain> chains;
+  PackedB last_b;  ///< of wgmmas that execute one right after the other
+  std::vector<std::unique_ptr<WgmmaInstruction>> instructions;
+  std::vector<WgmmaInstruction*> unused;
+
+  WgmmaInstruction& new_instruction() {
+    if (unused.empty()) unused.push_back(instructions.emplace_back(std::make_unique<WgmmaInstruction>()).get());
+    WgmmaInstruction& instruction = *unused.back();
+    unused.pop_back();
+    instruction.joined = 0;
+    instruction.complete = false;
+    instruction.issued = 0;
+    return instruction;
+  }
+  void let_go(WgmmaInstruction& instruction) {
+    if (--instruction.holders == 0) unused.push_back(&instruction);
   }
 
   KnownWgmma& known_operation(uint64_t a_descriptor, uint64_t b_descriptor) {

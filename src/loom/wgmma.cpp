@@ -38,10 +38,36 @@ const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& tw
 
 }  // namespace
 
+void Cluster::note_registers(Thread& thread, Posted& posted, const native::WgmmaLane& lane) {
+  WholeWarp& whole = thread.warp->whole;
+  const uint32_t index = thread.id.lane;
+  if (posted.arrived == 0) {
+    posted.registers = lane.a == nullptr ? whole.find_registers(index, lane.d, lane.d_state) : nullptr;
+    posted.same_registers = posted.registers != nullptr;
+    if (!posted.same_registers) posted.registers = &whole.unused_registers();
+    ++posted.registers->uses;
+  }
+  if (posted.same_registers) {
+    const PostedRegisters& same = *posted.registers;
+    if (lane.a == nullptr && same.d[index] == lane.d && same.d_state[index] == lane.d_state) return;
+    // Of the lanes that have come they are; this one is different.
+    PostedRegisters& own = whole.unused_registers();
+    own = same;
+    own.uses = 1;
+    --posted.registers->uses;
+    posted.registers = &own;
+    posted.same_registers = false;
+  }
+  PostedRegisters& registers = *posted.registers;
+  registers.d[index] = lane.d;
+  registers.d_state[index] = lane.d_state;
+  registers.a[index] = lane.a;
+  registers.a_state[index] = lane.a_state;
+}
+
 /// The first lane of a warp, and any that differs from it: native::wgmma has the rest.
 void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane) {
   Posted& posted = post(thread, pc, PostedKind::wgmma);
-  PostedRegisters& registers = *posted.registers;
   const uint32_t k = mma_k_bytes / size_of(form.a_type);
   if (posted.arrived == 0) {
     posted.form = &form;
@@ -50,7 +76,7 @@ void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, c
     posted.accumulate = lane.accumulate;
     posted.k = lane.a == nullptr ? static_cast<uint8_t>(k) : 0;
   } else {
-    const native::WgmmaLane first{.a = posted.k == 0 ? registers.a[posted.first_lane] : nullptr,
+    const native::WgmmaLane first{.a = posted.k == 0 ? posted.registers->a[posted.first_lane] : nullptr,
                                   .a_descriptor = posted.a_descriptor,
                                   .b_descriptor = posted.b_descriptor,
                                   .accumulate = posted.accumulate};
@@ -66,14 +92,10 @@ void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, c
     state->flight = flight;
     state->use = Use::wgmma;
     state->k = static_cast<uint8_t>(k);
-    ++state->unfinished;
   };
   fly(lane.d_state, Flight::accumulator);
   fly(lane.a_state, Flight::operand);
-  registers.d[thread.id.lane] = lane.d;
-  registers.d_state[thread.id.lane] = lane.d_state;
-  registers.a[thread.id.lane] = lane.a;
-  registers.a_state[thread.id.lane] = lane.a_state;
+  note_registers(thread, posted, lane);
   arrive(thread, posted);
 }
 
@@ -121,14 +143,14 @@ void Cluster::wgmma(Warp& warp, const Posted& posted) {
   WgmmaQueue& queue = warp.wgmma;
   Warpgroup& group = warpgroup(warp);
   auto open = std::find_if(group.forming.begin(), group.forming.end(),
-                           [&](const auto& other) { return other->sequence == queue.issued; });
+                           [&](const WgmmaInstruction* other) { return other->sequence == queue.issued; });
   if (open == group.forming.end()) {
     const WgmmaOperation& decoded = legal_wgmma(thread, posted, mine);
-    open = group.forming.insert(group.forming.end(), group.unused_instruction());
+    open = group.forming.insert(group.forming.end(), &group.new_instruction());
     WgmmaInstruction& op = **open;
     op.operation = decoded;
     op.operation.accumulate = mine.accumulate;
-    op.memory.shared = cta.window;
+    op.shared = cta.window;
     op.a_descriptor = mine.a_descriptor;
     op.b_descriptor = mine.b_descriptor;
     op.sequence = queue.issued;
@@ -136,7 +158,7 @@ void Cluster::wgmma(Warp& warp, const Posted& posted) {
     op.first = &warp;
     op.pc = pc;
   }
-  const std::shared_ptr<WgmmaInstruction> op = *open;
+  WgmmaInstruction* op = *open;
   const native::WgmmaLane theirs{.a = op->operation.a_in_registers ? mine.a : nullptr,
                                  .a_descriptor = op->a_descriptor,
                                  .b_descriptor = op->b_descriptor,
@@ -153,20 +175,15 @@ void Cluster::wgmma(Warp& warp, const Posted& posted) {
          fmt::format("warps {} and {} of a warpgroup execute wgmma number {} after {} and {} wgmma.commit_group",
                      op->first->index, warp.index, op->sequence, op->commits, queue.commits));
 
-  const uint32_t base = 32 * (warp.index - first);
-  std::copy_n(registers.d, 32, op->memory.d + base);
-  std::copy_n(registers.d_state, 32, op->d_state + base);
-  if (op->operation.a_in_registers) {
-    std::copy_n(registers.a, 32, op->memory.a + base);
-    std::copy_n(registers.a_state, 32, op->a_state + base);
-  }
+  op->registers[warp.index - first] = posted.registers;
+  ++op->holders;
   ++queue.issued;
   queue.open.push_back(op);
   op->joined |= 1u << (warp.index - first);
   op->issued = std::max(op->issued, posted.time);
   if (op->joined != whole_warpgroup) return;
-  std::erase(group.forming, op);
-  start_wgmma(*cta.warps[first], op);
+  group.forming.erase(open);
+  start_wgmma(*cta.warps[first], *op);
 }
 
 /// May a wgmma of this K touch the thread's registers? (§5.3)
@@ -196,40 +213,51 @@ void Cluster::check_wgmma_registers(Thread& thread, Pc pc, const native::WgmmaLa
   if (a->use == Use::fresh) fail(thread, pc, "FRAGMENT", "wgmma reads an A fragment that nobody wrote");
 }
 
-void Cluster::start_wgmma(Warp& warp, const std::shared_ptr<WgmmaInstruction>& op) {
-  if (watch_) watch_->wgmma(warp, *op);
-  const native::WgmmaForm& form = op->operation.form;
-  const uint64_t begin = std::max(op->issued, warp.cta->tensor_free_at);
+void Cluster::start_wgmma(Warp& warp, WgmmaInstruction& op) {
+  if (watch_) watch_->wgmma(warp, op);
+  const native::WgmmaForm& form = op.operation.form;
+  const uint64_t begin = std::max(op.issued, warp.cta->tensor_free_at);
   const uint64_t rate = cost::wgmma_macs / size_of(form.a_type);
-  op->finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op->operation.k / rate;
-  warp.cta->tensor_free_at = op->finish;
-  record(EventKind::mma, *warp.cta, warp.index, begin, op->finish, form.n, "wgmma");
+  op.finish = begin + static_cast<uint64_t>(wgmma_rows) * form.n * op.operation.k / rate;
+  warp.cta->tensor_free_at = op.finish;
+  record(EventKind::mma, *warp.cta, warp.index, begin, op.finish, form.n, "wgmma");
   // What completes at once and waits for nothing needs no record.
-  if (launch_.options->schedule.policy == Policy::eager && pending_.empty()) return complete_wgmma(*op);
+  if (launch_.options->schedule.policy == Policy::eager && pending_.empty()) return complete_wgmma(op);
+  ++op.holders;
   auto async = std::make_unique<AsyncOp>();
   async->kind = AsyncOp::Kind::wgmma;
   async->issuer = warp.lanes[0];
-  async->pc = op->pc;
-  async->issued = op->issued;
-  async->wgmma = op;
-  async->finish = op->finish;
+  async->pc = op.pc;
+  async->issued = op.issued;
+  async->wgmma = &op;
+  async->finish = op.finish;
   issue(std::move(async));
 }
 
 /// Reads the operands and sees to it that the registers have the result when a wait lets somebody look at them.
 void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
   Warpgroup& group = warpgroup(*op.first);
-  std::vector<WgmmaSum>& sums = group.sums;
   const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation);
-  WgmmaSum* free = nullptr;
-  for (WgmmaSum& sum : sums) {
-    if (chained && sum.continues(op.operation, op.memory)) return sum.add(op.operation, op.memory, group.last_b);
-    if (sum.overlaps(op.memory)) sum.settle();
-    if (sum.empty()) free = &sum;
+  if (chained)
+    for (WgmmaChain& chain : group.chains)
+      if (chain.sum.continues(op.operation) &&
+          std::equal(op.registers, op.registers + warpgroup_warps, chain.registers))
+        return chain.sum.add(op.operation, op.shared, group.last_b);
+  WgmmaMemory memory{.shared = op.shared, .d = {}, .a = {}};
+  for (uint32_t warp = 0; warp < warpgroup_warps; ++warp) {
+    std::copy_n(op.registers[warp]->d, 32, memory.d + 32 * warp);
+    if (op.operation.a_in_registers) std::copy_n(op.registers[warp]->a, 32, memory.a + 32 * warp);
   }
-  if (!chained) return execute_wgmma(op.operation, op.memory, launch_.options->numerics);
-  if (free == nullptr) free = &sums.emplace_back();
-  free->add(op.operation, op.memory, group.last_b);
+  WgmmaChain* free = nullptr;
+  for (WgmmaChain& chain : group.chains) {
+    if (chain.sum.overlaps(memory)) chain.sum.settle();
+    if (chain.sum.empty()) free = &chain;
+  }
+  if (!chained) return execute_wgmma(op.operation, memory, launch_.options->numerics);
+  if (free == nullptr) free = &group.chains.emplace_back();
+  std::copy_n(op.registers, warpgroup_warps, free->registers);
+  free->sum.begin(op.operation, memory);
+  free->sum.add(op.operation, op.shared, group.last_b);
 }
 
 void Cluster::complete_wgmma(WgmmaInstruction& op) {
@@ -274,39 +302,46 @@ bool Cluster::wgmma_covered(const Warp& warp) const {
   return true;
 }
 
+/// No wgmma on these registers is left, unless lanes have used others of theirs together with one of these.
+void Cluster::release_registers(Warp& warp, const PostedRegisters& registers, bool with_a) {
+  const uint32_t first = 32 * (warp.index % warpgroup_warps);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    native::WgmmaRegisters* d = registers.d_state[lane];
+    if (!warp.whole.uses(lane, d)) {
+      d->flight = Flight::unnamed;
+      for (WgmmaChain& chain : warpgroup(warp).chains)
+        if (chain.sum.holds(first + lane, registers.d[lane])) chain.sum.settle();
+    }
+    if (!with_a) continue;
+    native::WgmmaRegisters* a = registers.a_state[lane];
+    if (!warp.whole.uses(lane, a)) a->flight = Flight::none;
+  }
+}
+
 /// The covered groups are history: their registers are ordinary again, from the time the last of them was done, which
 /// is returned.
 uint64_t Cluster::release_wgmma(Warp& warp) {
   WgmmaQueue& queue = warp.wgmma;
-  const uint32_t base = 32 * (warp.index % warpgroup_warps);
+  const uint32_t index = warp.index % warpgroup_warps;
   uint64_t time = 0;
   while (queue.groups.size() > queue.pending) {
     const WgmmaQueue::Group& group = queue.groups.front();
     if (watch_ && !group.empty()) watch_->wgmma_waited(warp, *group.back());
     for (size_t i = 0; i < group.size(); ++i) {
       const WgmmaInstruction& op = *group[i];
+      PostedRegisters& registers = *op.registers[index];
       // A chain on the same registers is released at once.
       uint32_t chain = 1;
-      while (i + 1 < group.size() && !op.operation.a_in_registers && !group[i + 1]->operation.a_in_registers &&
-             std::equal(op.d_state + base, op.d_state + base + 32, group[i + 1]->d_state + base)) {
+      while (i + 1 < group.size() && !op.operation.a_in_registers && group[i + 1]->registers[index] == &registers) {
         ++chain;
         ++i;
       }
       time = std::max(time, group[i]->finish);
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        native::WgmmaRegisters* d = op.d_state[base + lane];
-        d->unfinished -= chain;
-        if (d->unfinished == 0) {
-          d->flight = Flight::unnamed;
-          for (WgmmaSum& sum : warpgroup(warp).sums)
-            if (sum.holds(base + lane, op.memory.d[base + lane])) sum.settle();
-        }
-        if (!op.operation.a_in_registers) continue;
-        native::WgmmaRegisters* a = op.a_state[base + lane];
-        if (--a->unfinished == 0) a->flight = Flight::none;
-      }
+      registers.uses -= chain;
+      if (registers.uses == 0) release_registers(warp, registers, op.operation.a_in_registers);
     }
-    queue.groups.pop_front();
+    for (WgmmaInstruction* op : group) warpgroup(warp).let_go(*op);
+    queue.forget_oldest();
   }
   return time;
 }
@@ -337,14 +372,15 @@ void Cluster::wgmma_misuse(Thread& thread, Pc pc, const char* what, const native
                     what),
         {"wgmma_wait_group<...>(fragment) keeps it below"});
   const WgmmaQueue& queue = thread.warp->wgmma;
-  const uint32_t index = 32 * (thread.id.warp % warpgroup_warps) + thread.id.lane;
-  auto uses = [&](const std::shared_ptr<WgmmaInstruction>& op) {
-    return op->d_state[index] == registers || (op->operation.a_in_registers && op->a_state[index] == registers);
+  const uint32_t lane = thread.id.lane;
+  auto uses = [&](const WgmmaInstruction* op) {
+    const PostedRegisters& used = *op->registers[thread.id.warp % warpgroup_warps];
+    return used.d_state[lane] == registers || (op->operation.a_in_registers && used.a_state[lane] == registers);
   };
   const auto uncommitted = std::find_if(queue.open.rbegin(), queue.open.rend(), uses);
-  const WgmmaInstruction* last = uncommitted == queue.open.rend() ? nullptr : uncommitted->get();
+  const WgmmaInstruction* last = uncommitted == queue.open.rend() ? nullptr : *uncommitted;
   for (auto group = queue.groups.rbegin(); last == nullptr && group != queue.groups.rend(); ++group)
-    if (const auto op = std::find_if(group->rbegin(), group->rend(), uses); op != group->rend()) last = op->get();
+    if (const auto op = std::find_if(group->rbegin(), group->rend(), uses); op != group->rend()) last = *op;
   std::vector<std::string> notes;
   if (last != nullptr) {
     const Location at = location_from_fiber(last->pc);

@@ -88,7 +88,7 @@ struct Options {
   double seconds_limit = 30.0;         ///< for code that makes no loom call
   Numerics numerics = Numerics::fast;  ///< of wgmma and tcgen05.mma
   /// Follows every access and every barrier: races, fences, phases that only this schedule makes come out right.
-  bool check = true;
+  bool check = false;
   bool record_events = false;
   bool record_sites = false;  ///< fill Outcome::sites
   std::optional<Mutation> mutation = {};

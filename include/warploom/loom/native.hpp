@@ -73,7 +73,18 @@ void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
-void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
+void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept;
+WARPLOOM_FN void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+  // Other lanes of a warp find what the first has found.
+  Script& s = script;
+  const KnownBarrier& known = s.known_barrier(barrier);
+  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || *known.phase != phases ||
+      (s.next != s.list && !s.runs_ahead)) [[unlikely]]
+    return wait_for_phase(barrier, phases);
+  const uint64_t time = s.thread->time, over = *known.time;
+  s.thread->time = (time > over ? time : over) + step_cost;
+  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 /// `hint`: whoever relies on a success says so with mbarrier_polled, which reports one that did not happen.
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept;
 void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept;
@@ -191,9 +202,8 @@ struct WgmmaRegisters {
   enum class Flight : uint8_t { none, accumulator, operand, unnamed };
   enum class Use : uint8_t { fresh, ordinary, fenced, wgmma };
   Flight flight = Flight::none;
-  Use use = Use::fresh;     ///< who touched it last
-  uint8_t k = 0;            ///< of the last wgmma
-  uint32_t unfinished = 0;  ///< wgmmas issued and not yet waited for
+  Use use = Use::fresh;  ///< who touched it last
+  uint8_t k = 0;         ///< of the last wgmma
 
   WARPLOOM_FN bool busy() const noexcept { return flight != Flight::none; }
   WARPLOOM_FN void name() noexcept {
@@ -233,17 +243,25 @@ WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
   Script& s = script;
   const Posted* posted = s.next;
   WgmmaRegisters& state = *lane.d_state;
-  if (posted == s.end || posted->form != &form || posted->a_descriptor != lane.a_descriptor ||
-      posted->b_descriptor != lane.b_descriptor || posted->accumulate != lane.accumulate || lane.a != nullptr ||
-      (state.use != WgmmaRegisters::Use::fenced && (state.use != WgmmaRegisters::Use::wgmma || state.k != posted->k)) ||
-      posted->k == 0) [[unlikely]]
-    return post_wgmma(form, lane);
+  const auto differ = [](const void* one, const void* two) {
+    return reinterpret_cast<uintptr_t>(one) ^ reinterpret_cast<uintptr_t>(two);
+  };
+  // One branch for all that lanes agree on: this is most of what most lanes do.
+  if (posted == s.end || posted->k == 0 || lane.a != nullptr ||
+      (differ(posted->form, &form) | (posted->a_descriptor ^ lane.a_descriptor) |
+       (posted->b_descriptor ^ lane.b_descriptor) | (posted->accumulate ^ lane.accumulate)) != 0 ||
+      (state.use != WgmmaRegisters::Use::fenced && (state.use != WgmmaRegisters::Use::wgmma || state.k != posted->k)))
+      [[unlikely]]
+    return post_wgmma(form, WgmmaLane(lane));
+  PostedRegisters& registers = *posted->registers;
+  if ((differ(registers.d[s.lane], lane.d) | differ(registers.d_state[s.lane], &state)) != 0) [[unlikely]] {
+    if (posted->same_registers) return post_wgmma(form, WgmmaLane(lane));
+    registers.d[s.lane] = lane.d;
+    registers.d_state[s.lane] = &state;
+  }
   state.flight = WgmmaRegisters::Flight::accumulator;
   state.use = WgmmaRegisters::Use::wgmma;
   state.k = posted->k;
-  ++state.unfinished;
-  posted->registers->d[s.lane] = lane.d;
-  posted->registers->d_state[s.lane] = &state;
   ++s.next;
 }
 /// False: the mutation seam dropped it.

@@ -16,8 +16,10 @@ struct Identity;
 struct WgmmaForm;
 struct WgmmaRegisters;
 
-/// What a posted wgmma has of each lane.
+/// What a posted wgmma has of each lane. Those of a chain have the same, and so has the next chain on that accumulator:
+/// lanes only compare.
 struct PostedRegisters {
+  uint32_t uses = 0;  ///< wgmmas posted and not waited for; unless there are none, nothing changes here
   void* d[32];
   WgmmaRegisters* d_state[32];
   const uint32_t* a[32];
@@ -36,7 +38,8 @@ struct Posted {
   const WgmmaForm* form = nullptr;
   uint64_t a_descriptor = 0, b_descriptor = 0;
   PostedRegisters* registers = nullptr;
-  uint64_t time = 0;  ///< nominal, of the last lane
+  bool same_registers = false;  ///< as those of a wgmma before it: there is nothing to note
+  uint64_t time = 0;            ///< nominal, of the last lane
   const void* pc = nullptr;
   uint32_t first_lane = 0;
 };
@@ -47,12 +50,13 @@ struct ThreadHead {
   uint64_t joined = 0;  ///< collectives of the whole warp
 };
 
-/// An mbarrier that a warp has waited for: how many of its phases are complete, and since when.
+/// An mbarrier that warps of its CTA have waited for: how many of its phases are complete, and since when.
 struct KnownBarrier {
   uint32_t address = 0;
-  const void* warp = nullptr;
+  uint32_t warps = 0;  ///< those, one bit each
   const uint64_t* phase = nullptr;
   const uint64_t* time = nullptr;
+  void* barrier = nullptr;
 };
 
 /// What the running thread needs to know of the machine in order not to ask it.
@@ -65,7 +69,7 @@ struct Script {
   Posted* accounted = nullptr;
   uint32_t lane = 0;
   bool runs_ahead = false;  ///< a wait that is over need not wait for what was posted
-  const void* warp = nullptr;
+  uint32_t warp_bit = 0;
   ThreadHead* thread = nullptr;
   const Identity* identity = nullptr;
   std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
@@ -73,11 +77,9 @@ struct Script {
   const std::byte* window = nullptr;
   uint32_t window_bytes = 0;
   uint32_t rank_bits = 0;
-  KnownBarrier barriers[64];  ///< of all warps, by a hash
+  KnownBarrier barriers[64];  ///< by a hash
 
-  KnownBarrier& known_barrier(uint32_t address) {
-    return barriers[(address >> 3 ^ static_cast<uint32_t>(reinterpret_cast<uintptr_t>(warp) >> 8) * 5) % 64];
-  }
+  KnownBarrier& known_barrier(uint32_t address) { return barriers[(address >> 3 ^ (address >> 24) * 21) % 64]; }
 };
 extern thread_local constinit Script script;
 

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loom/units/look_ahead.hpp"
+
 namespace warploom::loom {
 namespace {
 
@@ -255,6 +257,7 @@ template <int Panels>
       for (uint32_t r = 8; r < 16; ++r)
         for (int p = 0; p < Panels; ++p)
           __builtin_prefetch(t.d + size_t{row + r} * t.d_pitch + column + panel_rows * static_cast<uint32_t>(p), 1);
+    look_ahead.fetch(6);
     block_avx512<Panels>(t, t.a + row / panel_rows * t.a_stride + row % panel_rows, b,
                          t.d + size_t{row} * t.d_pitch + column, last);
   }

@@ -3,12 +3,44 @@
 #include <cstddef>
 #include <cstring>
 
+#include "loom/units/look_ahead.hpp"
 #include "loom/units/tma.hpp"
 
 namespace warploom::loom {
 namespace {
 
 constexpr uint32_t unit = 16;
+
+/// Where the boxes of a tensor go: those of a GEMM follow each other along K, some of them between two multiplications.
+struct Course {
+  const void* tensor = nullptr;
+  int32_t row = 0, column = 0;  ///< of the last box
+  uint64_t computations = 0;    ///< when it was loaded
+  uint32_t run = 0, last_run = 0;
+};
+thread_local constinit Course courses[64];
+
+/// How many boxes of the same rows further on the one lies that will be loaded after the next multiplication; 0:
+/// unknown.
+uint32_t boxes_ahead(const TensorMapArgs& map, const int32_t* coordinates) {
+  Course& course =
+      courses[(reinterpret_cast<uintptr_t>(map.address) / 64 + static_cast<uint32_t>(coordinates[1]) / 8 * 5) % 64];
+  const uint64_t now = look_ahead.computations;
+  const bool same_rows = course.tensor == map.address && course.row == coordinates[1];
+  if (same_rows && course.column == coordinates[0]) return 0;  // it goes to another CTA, too
+  if (!same_rows || course.column + static_cast<int32_t>(map.box[0]) != coordinates[0]) {
+    course = {map.address, coordinates[1], coordinates[0], now, 1, 0};
+    return 0;
+  }
+  course.column = coordinates[0];
+  if (course.computations != now) {
+    course.last_run = course.run;
+    course.run = 0;
+    course.computations = now;
+  }
+  ++course.run;
+  return course.last_run;
+}
 
 /// Rows of `units` 16-byte units; in shared memory, unit u of a row is at place u ^ (some bits of the line's number).
 template <uint32_t units>
@@ -18,7 +50,7 @@ void copy_rows(const std::byte* from, size_t stride, std::byte* window, uint32_t
     const uint32_t line = offset >> 7 & (units - 1);
     std::byte* to = window + offset;
     // Rows lie far apart in global memory, where no hardware looks ahead.
-    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + 32 * stride + u * unit, 0, 2);
+    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + 16 * stride + u * unit, 0, 2);
     for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
   }
 }
@@ -44,6 +76,8 @@ bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std:
     return true;
   }
   if (row_bytes != swizzle_span(map.swizzle)) return false;
+  if (const uint32_t ahead = boxes_ahead(map, coordinates); ahead != 0)
+    look_ahead.want(from + size_t{ahead} * row_bytes, stride, rows, (row_bytes + 63) / 64);
   switch (map.swizzle) {
     case Swizzle::b32: copy_rows<2>(from, stride, window, offset, rows); return true;
     case Swizzle::b64: copy_rows<4>(from, stride, window, offset, rows); return true;

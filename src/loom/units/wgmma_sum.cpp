@@ -34,10 +34,6 @@ bool WgmmaSum::takes(const WgmmaOperation& op) {
          packs(right(op));
 }
 
-bool WgmmaSum::continues(const WgmmaOperation& op, const WgmmaMemory& memory) const {
-  return n_ == op.form.n && std::equal(std::begin(d_), std::end(d_), std::begin(memory.d));
-}
-
 bool WgmmaSum::overlaps(const WgmmaMemory& memory) const {
   if (empty()) return false;
   for (uint32_t thread = 0; thread < warpgroup_size; ++thread)
@@ -45,16 +41,18 @@ bool WgmmaSum::overlaps(const WgmmaMemory& memory) const {
   return false;
 }
 
-void WgmmaSum::add(const WgmmaOperation& op, const WgmmaMemory& memory, PackedB& last) {
+void WgmmaSum::begin(const WgmmaOperation& op, const WgmmaMemory& memory) {
   if (sums_ == nullptr) sums_ = std::make_unique<Sums>();
-  if (empty()) {
-    n_ = op.form.n;
-    for (uint32_t thread = 0; thread < warpgroup_size; ++thread) d_[thread] = static_cast<float*>(memory.d[thread]);
-    if (op.accumulate)
-      for_each_pair(n_, d_, sums_->d, d_pitch,
-                    [](const float* held, uint32_t* row) { std::memcpy(row, held, 2 * sizeof(float)); });
-    accumulate_ = op.accumulate;
-  } else if (!op.accumulate) {  // what was is overwritten
+  n_ = op.form.n;
+  for (uint32_t thread = 0; thread < warpgroup_size; ++thread) d_[thread] = static_cast<float*>(memory.d[thread]);
+  if (op.accumulate)
+    for_each_pair(n_, d_, sums_->d, d_pitch,
+                  [](const float* held, uint32_t* row) { std::memcpy(row, held, 2 * sizeof(float)); });
+  accumulate_ = op.accumulate;
+}
+
+void WgmmaSum::add(const WgmmaOperation& op, const std::byte* shared, PackedB& last) {
+  if (!op.accumulate) {  // what was is overwritten
     k_ = 0;
     accumulate_ = false;
   }
@@ -66,9 +64,9 @@ void WgmmaSum::add(const WgmmaOperation& op, const WgmmaMemory& memory, PackedB&
     own_b_ = !(same && last.k == 0);
     b_ = own_b_ ? take_panels() : last.panels;
   }
-  pack_panels(left(op), memory.shared, a_->at(k_), Panels::stride);
+  pack_panels(left(op), shared, a_->at(k_), Panels::stride);
   if (b_ != last.panels || last.k != k_ || !same) {
-    pack_panels(right(op), memory.shared, b_->at(k_), Panels::stride);
+    pack_panels(right(op), shared, b_->at(k_), Panels::stride);
     last = {op.b, op.form, k_, b_};
   }
   k_ += op.k;

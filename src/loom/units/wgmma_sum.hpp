@@ -4,7 +4,8 @@
 // per k in ascending k.
 //
 //   PackedB last;
-//   if (WgmmaSum::takes(op)) sum.add(op, memory, last);    // for each instruction
+//   if (WgmmaSum::takes(op)) sum.begin(op, memory);        // the registers of the first
+//   sum.add(op, shared, last);                             // each instruction, the first too
 //   sum.settle();                                          // the registers hold the sums; the chain is over
 #pragma once
 
@@ -30,12 +31,13 @@ class WgmmaSum {
   static bool takes(const WgmmaOperation& op);
 
   bool empty() const { return n_ == 0; }
-  /// Whether the chain is on these registers, all of them.
-  bool continues(const WgmmaOperation& op, const WgmmaMemory& memory) const;
+  /// Whether the instruction can be one of the chain, if it is on its registers.
+  bool continues(const WgmmaOperation& op) const { return n_ == op.form.n; }
   bool overlaps(const WgmmaMemory& memory) const;
   bool holds(uint32_t thread, const void* d) const { return !empty() && d_[thread] == d; }
 
-  void add(const WgmmaOperation& op, const WgmmaMemory& memory, PackedB& last);
+  void begin(const WgmmaOperation& op, const WgmmaMemory& memory);
+  void add(const WgmmaOperation& op, const std::byte* shared, PackedB& last);
   void settle();
 
  private:

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <random>
 
 #include "support/golden.hpp"
 
@@ -98,6 +100,77 @@ TEST(Mbarrier, EdgesAsOnH200) {
     }
   }
   EXPECT_EQ(rows, 9);
+}
+
+/// §1.2 line by line, on random operations with small numbers, so that phases end in every way there is.
+TEST(Mbarrier, RandomOperationsFollowTheTable) {
+  std::mt19937 random(1);
+  uint64_t phases = 0, below_zero = 0, ended_by[3] = {};
+  for (int trace = 0; trace < 4000; ++trace) {
+    const uint32_t count = 1 + random() % 4;
+    int64_t pending = count, expected = count, tx = 0;
+    uint64_t phase = 0;
+    MbarrierState state;
+    ASSERT_EQ(state.init(count), MbarrierFault::none);
+    for (int step = 0; step < 60; ++step) {
+      const uint32_t n = 1 + random() % 3, what = random() % 7;
+      uint32_t bytes = 16 * (random() % 4);
+      if (tx != 0 && random() % 2 == 0 && (tx > 0) == (what == 3)) bytes = static_cast<uint32_t>(std::abs(tx));
+      const uint64_t before = phase;
+      const auto complete = [&] {
+        if (pending == 0 && tx == 0) ++phase, pending = expected;
+      };
+      MbarrierFault fault = MbarrierFault::none;
+      if (what == 0 && pending >= n) {  // arrive
+        fault = state.arrive(n);
+        pending -= n;
+        complete();
+      } else if (what == 1 && pending >= 1) {  // arrive.expect_tx: the bytes first
+        fault = state.arrive_expect_tx(bytes);
+        tx += bytes;
+        pending -= 1;
+        complete();
+      } else if (what == 2) {
+        fault = state.expect_tx(bytes);
+        tx += bytes;
+        complete();
+      } else if (what == 3) {
+        fault = state.complete_tx(bytes);
+        tx -= bytes;
+        complete();
+      } else if (what == 4 && pending >= 1 && expected >= 2 && random() % 8 == 0) {  // arrive_drop
+        fault = state.arrive_drop(1);
+        expected -= 1;
+        pending -= 1;
+        complete();
+      } else if (what == 5 && pending >= 1 && expected >= 2 && random() % 8 == 0) {
+        fault = state.arrive_drop_expect_tx(bytes);
+        tx += bytes;
+        expected -= 1;
+        pending -= 1;
+        complete();
+      } else if (what == 6) {  // cp.async.mbarrier.arrive: one more is pending until the arrival
+        state.increment_pending();
+        fault = state.arrive(1);
+        complete();
+      } else {
+        continue;
+      }
+      ASSERT_EQ(fault, MbarrierFault::none);
+      ASSERT_EQ(state.phase, phase) << "operation " << what;
+      ASSERT_EQ(state.pending, pending);
+      ASSERT_EQ(state.expected, expected);
+      ASSERT_EQ(state.tx, tx);
+      for (const uint32_t parity : {0u, 1u}) ASSERT_EQ(state.parity_passed(parity), phase % 2 != parity);
+      phases += phase - before;
+      below_zero += tx < 0 ? 1 : 0;
+      if (phase != before && what <= 3) ++ended_by[what == 0 || what == 1 ? 0 : what - 1];
+    }
+  }
+  // Arrivals, expect_tx and complete_tx have each ended phases, and bytes have come before they were announced.
+  for (const uint64_t ended : ended_by) EXPECT_GT(ended, 100u);
+  EXPECT_GT(phases, 10000u);
+  EXPECT_GT(below_zero, 1000u);
 }
 
 TEST(Mbarrier, FaultsLeaveTheStateAlone) {

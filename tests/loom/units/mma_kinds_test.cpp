@@ -439,6 +439,35 @@ TEST(MmaKinds, EveryShapeOfEveryKind) {
           }
 }
 
+/// §4.11: all ids that a vector size has, for A and B apart; the other bytes of each word hold other scales.
+TEST(MmaKinds, EveryIdOfEveryVectorSize) {
+  struct Vector {
+    MmaKind kind;
+    ScaleVector scales;
+    ScaleType type;
+    std::vector<uint32_t> ids;
+  };
+  using enum ScaleType;
+  int checked = 0;
+  for (const Vector& v :
+       {Vector{MmaKind::mxf8f6f4, ScaleVector::x1, ue8m0, {0, 1, 2, 3}},
+        Vector{MmaKind::mxf4, ScaleVector::x2, ue8m0, {0, 2}},
+        Vector{MmaKind::mxf4nvf4, ScaleVector::x2, ue8m0, {0, 2}},
+        Vector{MmaKind::mxf4nvf4, ScaleVector::x4, ue8m0, {0}}, Vector{MmaKind::mxf4nvf4, ScaleVector::x4, ue4m3, {0}}})
+    for (const uint32_t sfa : v.ids)
+      for (const uint32_t sfb : v.ids)
+        for (const auto& [group, m, n] : {std::tuple{1, 128u, 40u}, {2, 128u, 80u}, {2, 256u, 208u}}) {
+          Case c{.kind = v.kind, .a = MmaType::e2m1, .b = MmaType::e2m1, .group = group, .m = m, .n = n};
+          c.scales = v.scales;
+          c.scale_type = v.type;
+          c.sfa_id = sfa;
+          c.sfb_id = sfb;
+          check(c);
+          ++checked;
+        }
+  EXPECT_EQ(checked, 3 * (16 + 4 + 4 + 1 + 1));
+}
+
 TEST(MmaKinds, AccumulatorsInHalves) {
   for (const int group : {1, 2})
     for (const bool accumulate : {false, true}) {

@@ -1,0 +1,257 @@
+// docs/conformance.md names a test for every section of docs/hardware.md §1 to §7, only tests that the built test
+// programs list (of a folder that is not built: that its sources have), cases that the GPU programs run, and every
+// constant of src/loom/units/unconfirmed.hpp.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "docs/text.hpp"
+
+namespace warploom::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Row {
+  int line = 0;
+  std::string number, fact, test, evidence;
+  std::string place() const { return "docs/conformance.md:" + std::to_string(line) + ": row " + number; }
+  bool modelled() const { return !test.starts_with("not modelled: "); }
+};
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> found;
+    const std::vector<std::string> lines = lines_of(source_folder() / "docs/conformance.md");
+    static const std::regex form(R"(\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|)");
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::smatch cells;
+      if (std::regex_match(lines[i], cells, form))
+        found.push_back({static_cast<int>(i) + 1, cells[1], cells[2], cells[3], cells[4]});
+      else
+        EXPECT_FALSE(std::regex_search(lines[i], std::regex(R"(^\| *\d)"))) << "no row: " << lines[i];
+    }
+    return found;
+  }();
+  return rows;
+}
+
+std::vector<std::string> code_in(const std::string& cell) {
+  static const std::regex code("`([^`]*)`");
+  std::vector<std::string> found;
+  for (std::sregex_iterator i(cell.begin(), cell.end(), code), end; i != end; ++i) found.push_back((*i)[1]);
+  return found;
+}
+
+/// What `program --gtest_list_tests` prints: a suite, then its tests, indented.
+void add_listed(const fs::path& program, std::set<std::string>& names) {
+  FILE* pipe = popen(("'" + program.string() + "' --gtest_list_tests").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string suite;
+  char line[1024];
+  while (std::fgets(line, sizeof(line), pipe) != nullptr) {
+    std::string text = line;
+    text = trimmed(text.substr(0, text.find_first_of("#\n")));
+    if (line[0] != ' ')
+      suite = text.ends_with(".") ? text : "";
+    else if (!suite.empty() && !text.starts_with("DISABLED_"))
+      names.insert(suite + text);
+  }
+  EXPECT_EQ(pclose(pipe), 0) << program;
+}
+
+/// All tests of the tree: as the programs list them, which lie beside this one and are named after their folders; of a
+/// folder that is not built, as its sources have them.
+struct Tests {
+  std::set<std::string> listed, written;
+
+  bool has(const std::string& name) const {
+    if (listed.contains(name) || written.contains(name)) return true;
+    std::smatch parts;  // Values/Suite.Name/value: sources do not say which values there are
+    return std::regex_match(name, parts, std::regex(R"(\w+/(\w+\.\w+)/\w+)")) && written.contains(parts[1]);
+  }
+};
+
+const Tests& tests() {
+  static const Tests all = [] {
+    Tests found;
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path(), sources = source_folder() / "tests";
+    std::map<fs::path, std::string> folders;
+    for (const auto& entry : fs::recursive_directory_iterator(sources))
+      if (entry.path().string().ends_with("_test.cpp"))
+        folders[entry.path().parent_path()] += "\n" + text_of(entry.path());
+    static const std::regex head(R"(\n(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
+    for (const auto& [folder, text] : folders) {
+      std::string program = "test_" + fs::relative(folder, sources).string();
+      std::replace(program.begin(), program.end(), '/', '_');
+      if (fs::exists(here / program)) {
+        add_listed(here / program, found.listed);
+        continue;
+      }
+      for (std::sregex_iterator i(text.begin(), text.end(), head), end; i != end; ++i)
+        found.written.insert((*i)[1].str() + "." + (*i)[2].str());
+    }
+    return found;
+  }();
+  return all;
+}
+
+TEST(Conformance, CoversEverySection) {
+  std::set<std::string> rows;
+  for (const Row& row : table()) rows.insert(row.number.substr(0, row.number.rfind('.')));
+  std::set<std::string> sections;
+  int top = 0;
+  static const std::regex heading(R"(^#{2,3} (\d+)(?:\.(\d+))? .*)");
+  for (const std::string& line : lines_of(source_folder() / "docs/hardware.md")) {
+    std::smatch parts;
+    if (!std::regex_match(line, parts, heading)) continue;
+    top = std::stoi(parts[1]);
+    if (top >= 1 && top <= 7 && parts[2].matched) sections.insert(parts[1].str() + "." + parts[2].str());
+  }
+  sections.insert("7.0");  // the table of formats, before 7.1
+  EXPECT_GE(sections.size(), 55u);
+  for (const std::string& section : sections) EXPECT_TRUE(rows.contains(section)) << "no row for section " << section;
+  for (const std::string& section : rows) EXPECT_TRUE(sections.contains(section)) << "there is no section " << section;
+}
+
+TEST(Conformance, RowsAreNumberedInOrder) {
+  std::string section;
+  int next = 1;
+  for (const Row& row : table()) {
+    const size_t dot = row.number.rfind('.');
+    if (row.number.substr(0, dot) != section) section = row.number.substr(0, dot), next = 1;
+    EXPECT_EQ(row.number.substr(dot + 1), std::to_string(next)) << row.place();
+    ++next;
+  }
+  EXPECT_GE(table().size(), 150u);
+}
+
+TEST(Conformance, NamesTestsThatExist) {
+  EXPECT_FALSE(tests().has("Conformance.NamesNothing"));
+  EXPECT_TRUE(tests().listed.contains("Conformance.NamesTestsThatExist"));
+  for (const Row& row : table()) {
+    const std::vector<std::string> names = code_in(row.test);
+    if (row.modelled()) {
+      EXPECT_FALSE(names.empty()) << row.place() << ": no test";
+    }
+    for (const std::string& name : names) {
+      if (!row.modelled() && name.find('.') == std::string::npos) continue;  // `arch`
+      EXPECT_TRUE(tests().has(name)) << row.place() << ": there is no test " << name;
+    }
+  }
+}
+
+TEST(Conformance, EvidenceIsOfAKnownKind) {
+  static const std::set<std::string> kinds{"H200", "header", "formula", "PTX", "unconfirmed", "unspecified"};
+  for (const Row& row : table()) {
+    std::string words = std::regex_replace(row.evidence, std::regex(R"(`[^`]*`|\([^)]*\)|;.*| of )"), " ");
+    std::istringstream text(std::regex_replace(words, std::regex("[,:]"), " "));
+    int found = 0;
+    for (std::string word; text >> word; ++found) EXPECT_TRUE(kinds.contains(word)) << row.place() << ": " << word;
+    EXPECT_GT(found, 0) << row.place();
+  }
+}
+
+std::set<std::string> gpu_cases() {
+  std::set<std::string> cases;
+  for (const char* file : {"expected_hashes.txt", "expected_exact.txt"})
+    for (const std::string& line : lines_of(source_folder() / "examples/gpu" / file)) {
+      std::istringstream words(line);
+      std::string program, name;
+      if (words >> program >> name && program != "#") cases.insert(program + ":" + name);
+    }
+  return cases;
+}
+
+TEST(Conformance, NamesCasesThatExist) {
+  const std::set<std::string> cases = gpu_cases();
+  ASSERT_GT(cases.size(), 100u);
+  int named = 0;
+  for (const Row& row : table())
+    for (const std::string& name : code_in(row.evidence))
+      if (name.find(':') != std::string::npos) {
+        ++named;
+        EXPECT_TRUE(cases.contains(name)) << row.place() << ": no GPU program has the case " << name;
+      }
+  EXPECT_GT(named, 60);
+}
+
+std::set<std::string> unconfirmed_constants() {
+  std::set<std::string> names;
+  const std::string text = text_of(source_folder() / "src/loom/units/unconfirmed.hpp");
+  static const std::regex constant(R"(inline constexpr \w+ (\w+) = )");
+  for (std::sregex_iterator i(text.begin(), text.end(), constant), end; i != end; ++i) names.insert((*i)[1]);
+  return names;
+}
+
+/// What is not confirmed is marked: in the table with the constant that holds it, and every constant has its row.
+TEST(Conformance, EveryUnconfirmedConstantHasARow) {
+  const std::set<std::string> constants = unconfirmed_constants();
+  EXPECT_GE(constants.size(), 11u);
+  std::set<std::string> shown;
+  static const std::regex marked(R"(un(?:confirmed|specified): `([^`]+)`(?: of `([^`]+)`)?)");
+  for (const Row& row : table())
+    for (std::sregex_iterator i(row.evidence.begin(), row.evidence.end(), marked), end; i != end; ++i) {
+      const std::string name = (*i)[1], file = (*i)[2].matched ? (*i)[2].str() : "";
+      const std::string path = file.empty() && name.find('/') != std::string::npos ? name : file;
+      if (path.empty()) {
+        EXPECT_TRUE(constants.contains(name)) << row.place() << ": unconfirmed.hpp has no " << name;
+        shown.insert(name);
+        continue;
+      }
+      const std::string text = text_of(source_folder() / path);
+      EXPECT_TRUE(std::regex_search(text, std::regex("unconfirmed|not confirmed"))) << row.place() << ": " << path;
+      EXPECT_TRUE(file.empty() || text.find(name) != std::string::npos) << row.place() << ": " << name;
+    }
+  for (const std::string& name : constants) EXPECT_TRUE(shown.contains(name)) << name << " has no row";
+}
+
+/// examples/gpu/unconfirmed_cases.txt: which constant a case decides that differs on a B200.
+TEST(Conformance, CasesOfUnconfirmedConstantsExist) {
+  const std::set<std::string> cases = gpu_cases(), constants = unconfirmed_constants();
+  std::set<std::string> decided;
+  for (const std::string& line : lines_of(source_folder() / "examples/gpu/unconfirmed_cases.txt")) {
+    if (line.starts_with("#") || line.empty()) continue;
+    std::istringstream words(line);
+    std::string constant, program, name;
+    ASSERT_TRUE(words >> constant >> program) << line;
+    EXPECT_TRUE(constants.contains(constant)) << line;
+    while (words >> name) {
+      EXPECT_TRUE(cases.contains(program + ":" + name)) << line << ": no case " << name;
+      decided.insert(constant);
+    }
+  }
+  // What no case decides: an upper half that nobody may look at, and one that nobody specifies.
+  for (const std::string& constant : constants)
+    EXPECT_EQ(decided.contains(constant), !constant.ends_with("_upper_half")) << constant;
+}
+
+/// Every file of tests/data has a line in its README, every test named there exists, and some test reads the file.
+TEST(Conformance, EveryDataFileIsUsed) {
+  const fs::path data = WARPLOOM_TEST_DATA;
+  const std::string readme = text_of(data / "README.md");
+  std::string sources;
+  for (const auto& entry : fs::recursive_directory_iterator(source_folder() / "tests"))
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") sources += text_of(entry.path());
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(data)) {
+    const std::string name = entry.path().filename(), stem = entry.path().stem();
+    if (name == "README.md") continue;
+    ++files;
+    EXPECT_NE(readme.find("`" + stem + "."), std::string::npos) << "tests/data/README.md does not name " << name;
+    EXPECT_TRUE(sources.find("\"" + stem) != std::string::npos || sources.find("/" + stem) != std::string::npos)
+        << "no test reads " << name;
+  }
+  EXPECT_GE(files, 28u);
+  for (const std::string& name : code_in(readme))
+    if (std::regex_match(name, std::regex(R"([A-Z]\w+\.[A-Z]\w+)"))) {
+      EXPECT_TRUE(tests().has(name)) << "tests/data/README.md: there is no test " << name;
+    }
+}
+
+}  // namespace
+}  // namespace warploom::test
