@@ -102,7 +102,6 @@ void FiberHost::swap(Handling& left, Handling& taken) {
   taken = {};
 }
 
-<<<<<<< HEAD
 #if WARPLOOM_OWN_SWITCH
 
 namespace {
@@ -141,23 +140,17 @@ void* begin_at(void (*main)(), const Stack& stack) {
 
 }  // namespace
 
-=======
+#endif
+
 void Fiber::forget() {
 #if WARPLOOM_ASAN
   // Frames below where it was suspended have returned and taken their marks with them. One that a signal interrupted is
   // suspended on another stack: then nobody knows how deep it was.
-  auto* from = static_cast<std::byte*>(context_);
-  if (from < stack_.bottom || from >= stack_.bottom + stack_.bytes) from = stack_.bottom;
-  __asan_unpoison_memory_region(from, static_cast<size_t>(stack_.bottom + stack_.bytes - from));
+  auto* from = static_cast<std::byte*>(place_);
+  if (from < rest_->stack.bottom || from >= rest_->stack.bottom + rest_->stack.bytes) from = rest_->stack.bottom;
+  __asan_unpoison_memory_region(from, static_cast<size_t>(rest_->stack.bottom + rest_->stack.bytes - from));
 #endif
 }
-
-void Fiber::trampoline(context::transfer_t transfer) {
-  auto* fiber = static_cast<Fiber*>(transfer.data);
-#if WARPLOOM_ASAN
-  __sanitizer_finish_switch_fiber(nullptr, &fiber->host_bottom_, &fiber->host_bytes_);
->>>>>>> 086e63b84f619d0f972686b529fb22e723656f23
-#endif
 
 void Fiber::create(Stack stack, Body body, void* argument, FiberHost& host) {
   rest_ = std::make_unique<Rest>();

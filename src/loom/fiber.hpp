@@ -130,7 +130,8 @@ class Fiber {
   void resume();
   /// Fiber side: back to the scheduler.
   void suspend();
-<<<<<<< HEAD
+  /// It will not run again: takes the red zones that AddressSanitizer has in its frames off the stack.
+  void forget();
   /// Fiber side: the other one goes on in our place, and whoever resumed us will not notice.
   [[gnu::always_inline]] void pass_to(Fiber& next, FiberHost& host) {
     host.entering_ = &next;
@@ -143,12 +144,6 @@ class Fiber {
   }
   bool finished() const { return rest_->finished; }
   Stack stack() const { return rest_->stack; }
-=======
-  /// It will not run again: takes the red zones that AddressSanitizer has in its frames off the stack.
-  void forget();
-  bool finished() const { return finished_; }
-  Stack stack() const { return stack_; }
->>>>>>> 086e63b84f619d0f972686b529fb22e723656f23
 
  private:
   [[noreturn]] static void main();
