@@ -185,10 +185,11 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
 void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                               bool cluster_scope) {
   step(thread, pc);
-  signal_barrier(thread, pc, address, kind, count, bytes);
+  signal_barrier(thread, pc, address, kind, count, bytes, cluster_scope);
 }
 
-void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes) {
+void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
+                             bool cluster_scope) {
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
                           : kind == SignalKind::arrive_expect_tx ? "mbarrier.arrive.expect_tx"

@@ -757,7 +757,8 @@ class Cluster {
   bool any_stranded();
 
   // barriers.cpp
-  void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes);
+  void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
+                      bool cluster_scope = false);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
   void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
