@@ -391,7 +391,8 @@ void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept {
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
   return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint);
 }
-void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept {
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept {
+  if (!ready) return first_wait(WARPLOOM_PC, barrier, phases);
   thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases);
 }
 

@@ -85,9 +85,9 @@ WARPLOOM_FN void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
   s.thread->time = (time > over ? time : over) + step_cost;
   s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
-/// `hint`: whoever relies on a success says so with mbarrier_polled, which reports one that did not happen.
+/// `hint`: whoever relies on a success says so with mbarrier_wait_unless, which reports one that did not happen.
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept;
-void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept;
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;

@@ -42,10 +42,7 @@ WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept 
 }
 template <Scope>
 WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
-  if (ready)
-    native::mbarrier_polled(barrier.value, phases);
-  else
-    native::mbarrier_wait(barrier.value, phases);
+  native::mbarrier_wait_unless(ready, barrier.value, phases);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
