@@ -102,6 +102,7 @@ class WholeWarp {
 
   Collective meeting;  ///< the one in which lanes wait
   std::vector<PostedArrival> arrivals;
+  uint64_t next_arrival = ~uint64_t{0};  ///< after so many are over
 
  private:
   std::vector<Posted> list_;

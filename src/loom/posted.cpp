@@ -1,6 +1,8 @@
 // Operations of the whole warp that lanes post without waiting for each other (warploom/loom/posted.hpp).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
@@ -106,7 +108,7 @@ void Cluster::execute_posted(Warp& warp) {
     }
     whole.pop();
     ++whole.over;
-    if (!whole.arrivals.empty()) deliver_arrivals(warp);
+    if (whole.over >= whole.next_arrival) deliver_arrivals(warp);
   }
   if (whole.catching_up == 0 || whole.over < whole.caught_up_at) return;
   whole.caught_up_at = ~uint64_t{0};
@@ -173,18 +175,22 @@ bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t cou
   if (!runs_ahead_ || thread.joined == whole.over) return false;
   count_step(thread, pc);
   whole.arrivals.push_back({thread.joined, thread.id.lane, address, count, pc});
+  whole.next_arrival = std::min(whole.next_arrival, thread.joined);
   return true;
 }
 
 void Cluster::deliver_arrivals(Warp& warp) {
   WholeWarp& whole = warp.whole;
   size_t kept = 0;
+  whole.next_arrival = ~uint64_t{0};
   for (size_t i = 0; i < whole.arrivals.size(); ++i) {
     const PostedArrival arrival = whole.arrivals[i];
-    if (arrival.after > whole.over)
+    if (arrival.after > whole.over) {
       whole.arrivals[kept++] = arrival;
-    else
+      whole.next_arrival = std::min(whole.next_arrival, arrival.after);
+    } else {
       signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
+    }
   }
   whole.arrivals.resize(kept);
 }
