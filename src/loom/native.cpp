@@ -397,8 +397,9 @@ void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
 void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
-  // Where lanes wait in a meeting already, something is wrong that is found in the usual way.
-  if (!cluster.runs_ahead() || self.warp->whole.meets) return first_wait(WARPLOOM_PC, barrier, phases);
+  // Where others wait in a meeting that should come next, something is wrong that is found in the usual way.
+  if (!cluster.runs_ahead() || (self.warp->whole.meets && cluster.posted_for(self) == nullptr))
+    return first_wait(WARPLOOM_PC, barrier, phases);
   cluster.post_phase_wait(self, WARPLOOM_PC, barrier, phases);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
