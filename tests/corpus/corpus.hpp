@@ -51,8 +51,7 @@ alignas(1024) inline uint32_t output[global_words];
 /// How a bug is caught.
 enum class Caught : uint8_t {
   on_the_loom,
-  compiling,   ///< it does not compile: `proof` names the negative test
-  on_the_host  ///< the launch is refused: `run` answers with the sentence
+  on_the_host  ///< refused before a launch: `refusal` answers with the sentence
 };
 
 struct Entry {
@@ -63,7 +62,6 @@ struct Entry {
   uint32_t ctas = 1;
   Caught caught = Caught::on_the_loom;
   std::string same_as = {};                   ///< the entry that is the same bug
-  std::string proof = {};                     ///< of what does not compile: the negative test
   std::function<std::string()> refusal = {};  ///< on the host: the sentence
   std::function<bool()> right = {};           ///< is what the run left in `output` right? Code VALUE is a wrong one
   bool not_when_eager = false;                ///< eager runs one grid after the other: nothing can be early
@@ -91,6 +89,12 @@ inline Entry same(std::string id, std::string title, std::string as) {
 }
 
 using Entries = std::vector<Entry>;
+
+/// What the structure layer makes of an entry.
+struct StructureNote {
+  const char *id, *what, *proof;
+};
+std::vector<StructureNote> structure_notes();
 
 // One function per file.
 Entries sanitizer_entries();       ///< the eleven that compute-sanitizer was given
