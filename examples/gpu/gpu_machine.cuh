@@ -149,8 +149,7 @@ class GpuMachine {
 
 /// `main` of a GPU program; arguments name the cases to run. The exit status is 0 when every case agrees, 1 when one
 /// does not, 2 where it cannot run.
-inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv,
-                    int major = WARPLOOM_GPU_MAJOR) {
+inline int gpu_main(const std::vector<Case<GpuMachine>>& cases, int argc, char** argv, int major = WARPLOOM_GPU_MAJOR) {
   if (const std::string missing = GpuMachine::missing(major); !missing.empty()) {
     std::fprintf(stderr, "%s\n", missing.c_str());
     return 2;
