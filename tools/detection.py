@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes docs/detection.md: which of the corpus' bugs are caught, and what is known of other tools.
+"""Makes docs/detection.md: which of the corpus' bugs are caught, and what is known of other tools; and the last section of
+the pages in docs/checks: which bugs of the corpus have that code.
 
-    tools/detection.py build/tests/test_corpus            writes docs/detection.md
-    tools/detection.py build/tests/test_corpus --check    exit code 1 if the file is not what it would write
+    tools/detection.py build/tests/test_corpus            writes them
+    tools/detection.py build/tests/test_corpus --check    exit code 1 if they are not what it would write
 
 The rows and our own columns come from a run of the corpus (tests/corpus); nothing of them is written down here. What is
 written down here is what was measured of others, or what they document, with its source.
@@ -15,9 +16,12 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TARGET = ROOT / "docs" / "detection.md"
+TABLE = ROOT / "docs" / "detection.md"
+PAGES = ROOT / "docs" / "checks"
+SECTION = "\n## In the corpus\n"
 
 # Measured on an H200 with compute-sanitizer 2025.3.1 (racecheck and synccheck), on M1 to M11 written in CUDA.
 SANITIZER = {
@@ -67,7 +71,7 @@ TASKS = {
 
 GROUPS = [
     ("The catalogue", "Mutations of pipelines; most of them happened to somebody.", lambda i: i[0].isdigit()),
-    ("Fences of tcgen05", "", lambda i: i[0] == "T"),
+    ("Fences and scopes", "Ordered, and yet not seen.", lambda i: i[0] == "T"),
     ("The eleven that compute-sanitizer was measured with", "", lambda i: i[0] == "M"),
     ("Bugs of other projects", "The thread stands behind each.", lambda i: i[0] == "B"),
     ("Counterexamples", "Programs that earlier rules about one run called clean.", lambda i: i[0] == "X"),
@@ -106,7 +110,7 @@ def structure(row):
 
 def by_number(row):
     digits = "".join(c for c in row["id"] if c.isdigit())
-    return int(digits or 0), row["id"]
+    return "TMBX".find(row["id"][0]), int(digits), row["id"]
 
 
 def page(table):
@@ -153,16 +157,32 @@ def page(table):
     return "\n".join(lines) + "\n"
 
 
+def pages(table):
+    """Every page of docs/checks, with the bugs that are reported under its code."""
+    for path in sorted(PAGES.glob("*.md")):
+        bugs = [row["id"] for row in sorted(table, key=by_number) if row.get("found") and path.stem in row["codes"]]
+        text = path.read_text().split(SECTION)[0]
+        if bugs:
+            names = bugs[0] if len(bugs) == 1 else ", ".join(bugs[:-1]) + " and " + bugs[-1]
+            one, many = "its kernel is in tests/corpus, with", "their kernels are in tests/corpus, each with"
+            which, where = (f"Bug {names}", one) if len(bugs) == 1 else (f"Bugs {names}", many)
+            sentence = f"{which} of docs/detection.md; {where} a twin that is right."
+            text += SECTION + "\n" + textwrap.fill(sentence, 118) + "\n"
+        yield path, text
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the corpus' test program")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     arguments = parser.parse_args()
-    text = page(run_corpus(arguments.program))
-    if not arguments.check:
-        TARGET.write_text(text)
-    elif TARGET.read_text() != text:
-        sys.exit("docs/detection.md is not what the corpus says: run tools/detection.py build/tests/test_corpus")
+    table = run_corpus(arguments.program)
+    for path, text in [(TABLE, page(table)), *pages(table)]:
+        if not arguments.check:
+            path.write_text(text)
+        elif path.read_text() != text:
+            name = path.relative_to(ROOT)
+            sys.exit(f"{name} is not what the corpus says: run tools/detection.py build/tests/test_corpus")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,26 @@ constexpr auto exit_under_stores = [](const bool& buggy) {
   if (!buggy) cluster_sync();
 };
 
+/// A word for CTA 1, and an arrival that releases it to that CTA only if its scope reaches there.
+constexpr auto arrival_of_cta_scope = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  cluster_sync();
+  const SharedAddress theirs = map_to_rank(address(s.full[0]), 1);
+  if (cluster_rank() == 0 && lane_index() == 0) {
+    SITE(store_cluster(map_to_rank(address(s.row[0]), 1), 1u));
+    if (buggy)
+      mbarrier_arrive(theirs);
+    else
+      mbarrier_arrive<Scope::cluster>(theirs);
+  }
+  if (cluster_rank() == 1) {
+    mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+    SITE(keep(load_shared(&s.row[0])));
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries cluster_entries() {
@@ -115,6 +135,8 @@ Entries cluster_entries() {
       ring("43", Bug::no_drain, "producer leaves without waiting for the last slots", {"EXIT-REMOTE"}),
       ring("B1", Bug::unequal_turns, "pair of CTAs with different numbers of steps (DeepGEMM#415)",
            {"DEADLOCK", "EXIT-REMOTE"}),
+      entry("T3", "word for another CTA announced by an arrival of CTA scope", {"NOT-VISIBLE"}, single,
+            arrival_of_cta_scope),
       same("B2", "multicast before the peer has armed its barrier (humming#54)", "24"),
   };
 }

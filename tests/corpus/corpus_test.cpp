@@ -133,6 +133,20 @@ TEST(CorpusTable, IdsAreNotUsedTwice) {
   for (int i = 1; i <= 3; ++i) EXPECT_TRUE(ids.contains("X" + std::to_string(i))) << "X" << i;
 }
 
+/// Those that docs/reports.md marks with a star.
+TEST(CorpusTable, EveryCodeOfTheCheckerHasABug) {
+  std::set<std::string> codes;
+  for (const Entry& entry : all_entries()) codes.insert(entry.codes.begin(), entry.codes.end());
+  int stars = 0;
+  for (const std::string& line : test::lines_of(test::source_folder() / "docs/reports.md")) {
+    const size_t end = line.find("` *");
+    if (!line.starts_with("| `") || end == std::string::npos) continue;
+    ++stars;
+    EXPECT_TRUE(codes.contains(line.substr(3, end - 3))) << line;
+  }
+  EXPECT_GE(stars, 8);
+}
+
 TEST(CorpusTable, NotesOnTheStructureLayerHaveTheirTests) {
   for (const StructureNote& note : structure_notes()) {
     EXPECT_TRUE(std::filesystem::exists(test::source_folder() / note.proof)) << note.proof;

@@ -67,6 +67,7 @@ TEST(Checks, PagesHaveOneForm) {
       if (line.starts_with("```")) ++fences;
       EXPECT_LE(line.size(), 120u) << line;
     }
+    if (titles.back() == "In the corpus") titles.pop_back();
     EXPECT_EQ(titles, (std::vector<std::string>{"The bug", "The fix", "On a GPU", "The report"}));
     EXPECT_EQ(fences, 4) << "the bug and the fix are code";
   }
