@@ -56,8 +56,9 @@ std::vector<std::string> nearest(const std::string& typed) {
   const auto unlike = [&](const std::string& code) {
     return std::min(distance(typed, code), distance(typed, code.substr(0, typed.size())));
   };
-  std::stable_sort(codes.begin(), codes.end(),
-                   [&](const std::string& a, const std::string& b) { return unlike(a) < unlike(b); });
+  std::sort(codes.begin(), codes.end(), [&](const std::string& a, const std::string& b) {
+    return std::pair(unlike(a), a) < std::pair(unlike(b), b);
+  });
   codes.resize(std::min<size_t>(codes.size(), 3));
   return codes;
 }
