@@ -69,7 +69,8 @@ def triton_gemm(m, n, k, rounds, threads):
         for start in range(0, k, tile_k):
             left = tl.load(a + rows[:, None] * k + start + along[None, :])
             right = tl.load(b + columns[None, :] * k + start + along[:, None])
-            total = tl.dot(left, right, total)
+            # Its dot would take the codes of bf16, which numpy has not, for integers.
+            total = tl.dot(left.to(tl.float32), right.to(tl.float32), total, input_precision="ieee")
         tl.store(d + rows[:, None] * n + columns[None, :], total.to(tl.bfloat16))
 
     a, b = operands(m, n, k)

@@ -54,7 +54,7 @@ class Machine {
 }  // namespace
 
 Result<LoomResult> run_blackwell(const LoomProblem& problem) {
-  const uint32_t sms = problem.sms != 0 ? static_cast<uint32_t>(problem.sms) : 148;  // of a B200
+  const auto sms = static_cast<uint32_t>(problem.sms);
   LoomResult result;
   result.d.resize(static_cast<size_t>(problem.m) * static_cast<size_t>(problem.n));
   Machine machine(problem, result.d);

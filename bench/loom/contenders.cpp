@@ -27,8 +27,7 @@ Result<LoomResult> run_hopper(const LoomProblem& problem, std::string& config) {
   gemm.a = {problem.a.data(), DType::bf16, problem.k};
   gemm.b = {problem.b.data(), DType::bf16, problem.k};
   gemm.d = {result.d.data(), DType::bf16, problem.n};
-  ChipLimits chip;
-  if (problem.sms != 0) chip.sms = problem.sms;
+  const ChipLimits chip{.sms = problem.sms};
   Result<GemmPlan> plan = [&]() -> Result<GemmPlan> {
     if (config == "auto") return plan_gemm(gemm, chip);
     const Result<const GemmConfig*> chosen = find_gemm_config(config);

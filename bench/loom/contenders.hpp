@@ -15,7 +15,7 @@ namespace warploom::bench {
 struct LoomProblem {
   int m = 0, n = 0, k = 0;
   unsigned threads = 0;
-  int sms = 0;  ///< of the chip pretended; 0: as the chip has
+  int sms = 0;  ///< of the chip that the kernels are launched for
   loom::Numerics numerics = loom::Numerics::fast;
   std::vector<bf16> a, b;
 };

@@ -24,8 +24,8 @@ struct Arguments {
   int m = 4096, n = 4096, k = 4096;
   unsigned threads = 2;
   int repeat = 3;
-  int sms = 0;
-  std::string config = "bf16-kk-128x176-pp-2x1";
+  int sms = 0;  ///< 0: two for each thread, which runs one cluster at a time
+  std::string config = "bf16-kk-128x256-coop-2x1";
   std::string core;
   std::string json;
   std::string only;
@@ -178,11 +178,12 @@ int compare(const Arguments& arguments) {
             {"n", problem.n},
             {"k", problem.k},
             {"threads", problem.threads},
+            {"sms", problem.sms},
             {"repeat", arguments.repeat},
             {"openblas_core_forced", forced},
             {"entries", Json::array()}};
-  fmt::print("bf16 {} x {} x {}, {} threads, {} rounds; OPENBLAS_CORETYPE={}\n", problem.m, problem.n, problem.k,
-             problem.threads, arguments.repeat, forced);
+  fmt::print("bf16 {} x {} x {}, {} threads, {} rounds; kernels for {} SMs; OPENBLAS_CORETYPE={}\n", problem.m,
+             problem.n, problem.k, problem.threads, arguments.repeat, problem.sms, forced);
   fmt::print("{:<16} {:>9} {:>9} {:>14} {:>9}  {}\n", "", "median", "fastest", "per core-sec.", "ratio", "GFLOP/s");
   for (const Contender& contender : contenders) {
     const double flops = contender.flops;
@@ -280,7 +281,8 @@ int main(int argc, char** argv) {
   app.add_option("--n", arguments.n, "Rows of B, columns of D; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--k", arguments.k, "Columns of A and B; a multiple of 8")->check(CLI::PositiveNumber);
   app.add_option("--threads", arguments.threads, "Of everybody")->check(CLI::Range(1, 1024));
-  app.add_option("--sms", arguments.sms, "Of the chip that kernels are launched for: so many CTAs; 0: 132 and 148")
+  app.add_option("--sms", arguments.sms,
+                 "Of the chip that kernels are launched for: so many CTAs run at a time; 0: two per thread")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", arguments.repeat, "Rounds")->check(CLI::Range(1, 1000));
   app.add_option("--config", arguments.config, "Of the Hopper GEMM (warploom kernels lists them); auto: by shape");
@@ -298,5 +300,6 @@ int main(int argc, char** argv) {
   if (arguments.sweep && (arguments.m % 8 != 0 || arguments.n % 64 != 0 || arguments.k % 64 != 0))
     return fail("--sweep takes eighths: --m must be a multiple of 8, --n and --k of 64");
   if (arguments.n % 8 != 0 || arguments.k % 8 != 0) return fail("--n and --k must be multiples of 8: rows of 16 bytes");
+  if (arguments.sms == 0) arguments.sms = 2 * static_cast<int>(arguments.threads);
   return arguments.sweep ? sweep(arguments) : compare(arguments);
 }

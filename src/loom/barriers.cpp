@@ -154,6 +154,8 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
     for (Thread* waiter : waiters) wake(*waiter, barrier.completed_at);
     for (Warp* warp : barrier.gated) open_gate(*warp, barrier.completed_at);
     barrier.gated.clear();
+    continuing_.insert(continuing_.end(), barrier.posted.begin(), barrier.posted.end());
+    barrier.posted.clear();
   }
   return fault;
 }
@@ -186,6 +188,7 @@ void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKin
                               bool cluster_scope) {
   step(thread, pc);
   signal_barrier(thread, pc, address, kind, count, bytes, cluster_scope);
+  continue_warps();
 }
 
 void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
@@ -217,6 +220,33 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
   }
 }
 
+/// A wait knows no more than a parity.
+void Cluster::check_phase(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases) {
+  if (barrier.state.phase == phases) return;
+  fail(thread, pc, "PHASE",
+       fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
+                   static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase,
+                   barrier.state.phase > phases ? "the waiter fell behind or counts its phases wrong"
+                                                : "that phase has not begun"),
+       signalled_by(barrier));
+}
+
+/// A warp is on one side of a ring.
+void Cluster::check_side(Thread& thread, Pc pc, const Barrier& barrier) {
+  if (barrier.ring == nullptr || barrier.side == 2) return;
+  auto& sides = thread.warp->sides;
+  // A ring is known by its first full barrier: several may have one name. Its empty barriers follow the full ones.
+  const uint32_t ring = barrier.offset - (barrier.stage + (barrier.side == 1 ? barrier.stages : 0)) * 8;
+  auto bound = std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == ring; });
+  if (bound == sides.end()) {
+    sides.emplace_back(ring, barrier.side);
+  } else if (bound->second != barrier.side) {
+    fail(thread, pc, "RING-SIDE",
+         fmt::format("warp {} waits on {} but has so far been ring {}'s {}", thread.id.warp, barrier.name(),
+                     barrier.ring, bound->second == 0 ? "consumer" : "producer"));
+  }
+}
+
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   // Who waits shows nothing of itself: no need to catch up.
   if (runs_ahead_)
@@ -229,20 +259,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
   const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
 
-  if (barrier->ring != nullptr && barrier->side != 2) {
-    auto& sides = thread.warp->sides;
-    // A ring is known by its first full barrier: several may have one name. Its empty barriers follow the full ones.
-    const uint32_t ring = barrier->offset - (barrier->stage + (barrier->side == 1 ? barrier->stages : 0)) * 8;
-    auto bound = std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == ring; });
-    if (bound == sides.end()) {
-      sides.emplace_back(ring, barrier->side);
-    } else if (bound->second != barrier->side) {
-      fail(thread, pc, "RING-SIDE",
-           fmt::format("warp {} waits on {} but has so far been ring {}'s {}", thread.id.warp, barrier->name(),
-                       barrier->ring, bound->second == 0 ? "consumer" : "producer"));
-    }
-  }
-
+  check_side(thread, pc, *barrier);
   const uint64_t before = thread.time;
   while (!barrier->state.parity_passed(parity)) {
     thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = barrier, .phases = phases, .parity = parity};
@@ -250,14 +267,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
     park(thread);
   }
   thread.time = std::max(thread.time, barrier->state.phase == 0 ? 0 : barrier->completed_at);
-  if (barrier->state.phase != phases) {
-    fail(thread, pc, "PHASE",
-         fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
-                     static_cast<int64_t>(phases) - 1, barrier->name(), barrier->state.phase,
-                     barrier->state.phase > phases ? "the waiter fell behind or counts its phases wrong"
-                                                   : "that phase has not begun"),
-         signalled_by(*barrier));
-  }
+  check_phase(thread, pc, *barrier, phases);
   if (watch_) watch_->passed(thread, pc, *barrier, phases);
   if (plain_ && phases != 0) {
     native::KnownBarrier& known = native::script.known_barrier(address);

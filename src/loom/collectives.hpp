@@ -51,12 +51,13 @@ struct PostedArrival {
 /// lanes wait.
 class WholeWarp {
  public:
-  static constexpr uint32_t most_posted = 96;  ///< a lane waits before it posts more
+  static constexpr uint32_t most_posted = 192;  ///< a lane waits before it posts more
 
-  uint64_t over = 0;         ///< how many are
-  bool meets = false;        ///< lanes wait in one
-  bool held_up = false;      ///< the oldest posted one waits for wgmma groups
-  uint32_t catching_up = 0;  ///< lanes that wait for what they have posted
+  uint64_t over = 0;          ///< how many are
+  bool meets = false;         ///< lanes wait in one
+  bool held_up = false;       ///< the oldest posted one waits for wgmma groups
+  uint32_t catching_up = 0;   ///< lanes that wait for what they have posted
+  uint64_t caught_up_at = 0;  ///< how many must be over for one of them to go on
 
   uint32_t posted() const { return count_; }
   bool full() const { return first_ + count_ == most_posted; }
@@ -101,6 +102,7 @@ class WholeWarp {
 
   Collective meeting;  ///< the one in which lanes wait
   std::vector<PostedArrival> arrivals;
+  uint64_t next_arrival = ~uint64_t{0};  ///< after so many are over
 
  private:
   std::vector<Posted> list_;

@@ -72,6 +72,7 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
     if (dead_ && running_ != nullptr) {
       for (;;) running_->fiber.suspend();
     }
+    continue_warps();
   }
 }
 

@@ -78,6 +78,7 @@ struct Barrier {
   std::vector<Signal> previous;  ///< signals of the last completed one
   std::vector<Thread*> waiters;
   std::vector<Warp*> gated;   ///< whose lanes wait together
+  std::vector<Warp*> posted;  ///< whose posted operations wait
   uint64_t phase_time = 0;    ///< latest signal of the phase under way
   uint64_t completed_at = 0;  ///< nominal time the last phase completed
 
@@ -658,6 +659,15 @@ class Cluster {
   bool post_wgmma_fence(Thread& thread, Pc pc);
   void post_wgmma_commit(Thread& thread, Pc pc);
   void post_sync(Thread& thread, Pc pc);
+  void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  /// Has the phase completed that the oldest posted operation waits for? If not, the warp is told.
+  bool phase_complete(Warp& warp, const Posted& posted);
+  /// Warps whose posted operations can go on do so, on this thread.
+  [[gnu::always_inline]] void continue_warps() {
+    if (!continuing_.empty()) [[unlikely]]
+      continue_each();
+  }
+  void continue_each();
   /// An arrival waits in its lane's place for what the lane has posted. False: it has posted nothing, or cannot go on.
   bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count);
   void deliver_arrivals(Warp& warp);
@@ -757,6 +767,8 @@ class Cluster {
   bool any_stranded();
 
   // barriers.cpp
+  void check_side(Thread& thread, Pc pc, const Barrier& barrier);
+  void check_phase(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
   void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                       bool cluster_scope = false);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
@@ -836,6 +848,8 @@ class Cluster {
   bool passes_;      ///< threads hand over to each other
   bool plain_;       ///< nothing is recorded or altered, and no thread gives way
   bool runs_ahead_;
+  std::vector<Warp*> continuing_;  ///< the phase has completed that their posted operations waited for
+  bool continues_ = false;         ///< somebody sees to them
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::deque<Warp*> ready_;

@@ -374,24 +374,38 @@ namespace {
 }
 }  // namespace
 
-void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept {
-  const Script& s = script;
-  const KnownBarrier& known = script.known_barrier(barrier);
-  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || !s.runs_ahead || *known.phase + 1 != phases)
+void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+  // Other lanes of a warp find what the first has found.
+  Script& s = script;
+  const KnownBarrier& known = s.known_barrier(barrier);
+  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || (s.next != s.list && !s.runs_ahead)) [[unlikely]]
     return first_wait(WARPLOOM_PC, barrier, phases);
-  // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
-  Thread& self = thread();
-  auto* object = static_cast<Barrier*>(known.barrier);
-  if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PC, *object, phases) || object->state.phase != phases ||
-      !object->live) [[unlikely]]
-    return first_wait(WARPLOOM_PC, barrier, phases);
-  self.time += step_cost;
+  if (*known.phase != phases) {
+    if (!s.runs_ahead || *known.phase + 1 != phases) return first_wait(WARPLOOM_PC, barrier, phases);
+    // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
+    Thread& self = thread();
+    auto* object = static_cast<Barrier*>(known.barrier);
+    if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PC, *object, phases) || object->state.phase != phases ||
+        !object->live) [[unlikely]]
+      return first_wait(WARPLOOM_PC, barrier, phases);
+  } else {
+    s.thread->time = std::max(s.thread->time, *known.time);
+  }
+  s.thread->time += step_cost;
   s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
+  Thread& self = thread();
+  Cluster& cluster = *self.warp->cluster;
+  // Where lanes wait in a meeting already, something is wrong that is found in the usual way.
+  if (!cluster.runs_ahead() || self.warp->whole.meets) return first_wait(WARPLOOM_PC, barrier, phases);
+  cluster.post_phase_wait(self, WARPLOOM_PC, barrier, phases);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
   return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint);
 }
-void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept {
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept {
+  if (!ready) return first_wait(WARPLOOM_PC, barrier, phases);
   thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases);
 }
 

@@ -1,6 +1,8 @@
 // Operations of the whole warp that lanes post without waiting for each other (warploom/loom/posted.hpp).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
@@ -14,6 +16,7 @@ const char* name_of(PostedKind kind) {
     case PostedKind::commit: return "wgmma.commit_group";
     case PostedKind::wait: return "wgmma.wait_group";
     case PostedKind::sync: return "bar.warp.sync";
+    case PostedKind::phase: return "mbarrier.wait";
   }
   return "";
 }
@@ -100,30 +103,73 @@ void Cluster::execute_posted(Warp& warp) {
         }
         warp.wgmma.waiting = whole.held_up = true;
         continue;
+      case PostedKind::phase:
+        if (phase_complete(warp, posted)) break;
+        whole.held_up = true;
+        continue;
     }
     whole.pop();
     ++whole.over;
-    if (!whole.arrivals.empty()) deliver_arrivals(warp);
+    if (whole.over >= whole.next_arrival) deliver_arrivals(warp);
   }
-  if (whole.catching_up == 0) return;
+  if (whole.catching_up == 0 || whole.over < whole.caught_up_at) return;
+  whole.caught_up_at = ~uint64_t{0};
   for (Thread* lane : warp.lanes) {
     const uint32_t bit = 1u << lane->id.lane;
-    if ((whole.catching_up & bit) == 0 || lane->joined > whole.over) continue;
+    if ((whole.catching_up & bit) == 0) continue;
+    if (lane->joined > whole.over) {
+      whole.caught_up_at = std::min(whole.caught_up_at, lane->joined);
+      continue;
+    }
     whole.catching_up &= ~bit;
     if (!warp.queued) queue_first(warp);
     wake(*lane, lane->time);
   }
 }
 
-/// The groups are complete that the oldest posted operation waits for.
+/// What the oldest posted operation waits for has come.
 void Cluster::go_on_with_posted(Warp& warp) {
   WholeWarp& whole = warp.whole;
   whole.held_up = false;
-  release_wgmma(warp);
-  whole.pop();
-  ++whole.over;
-  if (!whole.arrivals.empty()) deliver_arrivals(warp);
   execute_posted(warp);
+}
+
+bool Cluster::phase_complete(Warp& warp, const Posted& posted) {
+  auto& barrier = *static_cast<Barrier*>(posted.barrier);
+  const auto phases = static_cast<uint32_t>(posted.b_descriptor);
+  if (!barrier.state.parity_passed((phases + 1) & 1)) {
+    barrier.posted.push_back(&warp);
+    return false;
+  }
+  check_phase(*warp.lanes[posted.first_lane], posted.pc, barrier, phases);
+  return true;
+}
+
+void Cluster::continue_each() {
+  if (continues_ || running_ == nullptr) return;  // one after the other, and on a thread: an error ends it there
+  continues_ = true;
+  while (!continuing_.empty()) {
+    Warp& warp = *continuing_.front();
+    continuing_.erase(continuing_.begin());
+    go_on_with_posted(warp);
+  }
+  continues_ = false;
+}
+
+void Cluster::post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  Posted& posted = post(thread, pc, PostedKind::phase);
+  if (posted.arrived == 0) {
+    Barrier& barrier = barrier_at(thread, pc, address, true);
+    check_side(thread, pc, barrier);
+    posted.barrier = &barrier;
+    posted.a_descriptor = address;
+    posted.b_descriptor = phases;
+  } else if (posted.a_descriptor != address || posted.b_descriptor != phases) {
+    fail(thread, pc, "DIVERGENCE",
+         fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
+                     name_of(PostedKind::phase)));
+  }
+  arrive(thread, posted);
 }
 
 bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
@@ -131,18 +177,22 @@ bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t cou
   if (!runs_ahead_ || thread.joined == whole.over) return false;
   count_step(thread, pc);
   whole.arrivals.push_back({thread.joined, thread.id.lane, address, count, pc});
+  whole.next_arrival = std::min(whole.next_arrival, thread.joined);
   return true;
 }
 
 void Cluster::deliver_arrivals(Warp& warp) {
   WholeWarp& whole = warp.whole;
   size_t kept = 0;
+  whole.next_arrival = ~uint64_t{0};
   for (size_t i = 0; i < whole.arrivals.size(); ++i) {
     const PostedArrival arrival = whole.arrivals[i];
-    if (arrival.after > whole.over)
+    if (arrival.after > whole.over) {
       whole.arrivals[kept++] = arrival;
-    else
+      whole.next_arrival = std::min(whole.next_arrival, arrival.after);
+    } else {
       signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
+    }
   }
   whole.arrivals.resize(kept);
 }
@@ -165,6 +215,14 @@ void Cluster::post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending) {
 void Cluster::note_oldest_posted(Thread& thread) {
   const WholeWarp& whole = thread.warp->whole;
   const Posted& oldest = whole[0];
+  if (whole.held_up && oldest.kind == PostedKind::phase) {
+    thread.wait = {.kind = WaitKind::mbarrier,
+                   .pc = oldest.pc,
+                   .barrier = static_cast<Barrier*>(oldest.barrier),
+                   .phases = oldest.b_descriptor,
+                   .parity = static_cast<uint32_t>(oldest.b_descriptor + 1) & 1};
+    return;
+  }
   thread.wait = {.kind = whole.held_up ? WaitKind::wgmma_group : WaitKind::warp_collective,
                  .pc = oldest.pc,
                  .id = oldest.pending,
@@ -176,6 +234,7 @@ void Cluster::catch_up(Thread& thread) {
   WholeWarp& whole = thread.warp->whole;
   while (thread.joined > whole.over) {
     note_oldest_posted(thread);
+    whole.caught_up_at = whole.catching_up == 0 ? thread.joined : std::min(whole.caught_up_at, thread.joined);
     whole.catching_up |= 1u << thread.id.lane;
     park(thread);
   }

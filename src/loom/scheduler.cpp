@@ -281,6 +281,10 @@ void Cluster::note_meetings() {
         const Collective& meeting = warp->whole.meeting;
         lane->state = Thread::State::parked;
         lane->parked_at = lane->time;
+        if (warp->whole.held_up) {  // whatever it meets for comes after what is posted
+          note_oldest_posted(*lane);
+          continue;
+        }
         if ((warp->gate.lanes >> lane->id.lane & 1) != 0)
           lane->wait = {.kind = WaitKind::mbarrier,
                         .pc = warp->gate.pc,

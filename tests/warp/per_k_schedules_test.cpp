@@ -93,7 +93,7 @@ struct PerKSchedules {
   int row() const noexcept {
     return static_cast<int>(Shape::rank_m(rank)) * rows + static_cast<int>(arch::thread_index());
   }
-  void look(const TmemStage<opc>& accumulator, int k) noexcept {
+  WARPLOOM_FN void look(const TmemStage<opc>& accumulator, int k) noexcept {
     arch::Fragment<uint32_t, columns> fragment;
     arch::tmem_load_32x32b(fragment, accumulator.address().lane(32 * arch::warp_index()));
     arch::tmem_wait_load();

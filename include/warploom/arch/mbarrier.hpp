@@ -44,7 +44,9 @@ WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noe
 WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count = 1) noexcept;
 
 /// mbarrier.try_wait.parity.acquire in a loop: returns once `phases` phases have completed. Local barriers only.
-template <Scope scope = Scope::cta>
+/// `before_wgmma`: a whole warp executes it, and until its next operation of another kind only its wgmmas read what the
+/// barrier guards. The loom's lanes then need not wait there one by one.
+template <Scope scope = Scope::cta, bool before_wgmma = false>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept;
 /// One mbarrier.test_wait.parity: has the phase completed?
 template <Scope scope = Scope::cta>

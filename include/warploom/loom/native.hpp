@@ -52,6 +52,14 @@ WARPLOOM_FN void syncwarp_before_signal() noexcept {
     return post_sync();
   ++s.next;
 }
+void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept;
+WARPLOOM_FN void mbarrier_wait_before_wgmma(uint32_t barrier, uint32_t phases) noexcept {
+  Script& s = script;
+  if (s.next == s.end || s.next->kind != PostedKind::phase || s.next->a_descriptor != barrier ||
+      s.next->b_descriptor != phases) [[unlikely]]
+    return post_phase_wait(barrier, phases);
+  ++s.next;
+}
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept;
 /// Reports lanes that do not agree on the value.
 uint32_t uniform(uint32_t value) noexcept;
@@ -73,21 +81,10 @@ void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
-void wait_for_phase(uint32_t barrier, uint32_t phases) noexcept;
-WARPLOOM_FN void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
-  // Other lanes of a warp find what the first has found.
-  Script& s = script;
-  const KnownBarrier& known = s.known_barrier(barrier);
-  if (known.address != barrier || (known.warps & s.warp_bit) == 0 || *known.phase != phases ||
-      (s.next != s.list && !s.runs_ahead)) [[unlikely]]
-    return wait_for_phase(barrier, phases);
-  const uint64_t time = s.thread->time, over = *known.time;
-  s.thread->time = (time > over ? time : over) + step_cost;
-  s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-/// `hint`: whoever relies on a success says so with mbarrier_polled, which reports one that did not happen.
+void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
+/// `hint`: whoever relies on a success says so with mbarrier_wait_unless, which reports one that did not happen.
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept;
-void mbarrier_polled(uint32_t barrier, uint32_t phases) noexcept;
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;

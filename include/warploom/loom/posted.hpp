@@ -26,7 +26,7 @@ struct PostedRegisters {
   WgmmaRegisters* a_state[32];
 };
 
-enum class PostedKind : uint8_t { fence, wgmma, commit, wait, sync };
+enum class PostedKind : uint8_t { fence, wgmma, commit, wait, sync, phase };
 
 struct Posted {
   PostedKind kind = PostedKind::fence;
@@ -36,8 +36,9 @@ struct Posted {
   uint8_t pending = 0;  ///< groups that a wait leaves
   uint32_t arrived = 0;
   const WgmmaForm* form = nullptr;
-  uint64_t a_descriptor = 0, b_descriptor = 0;
+  uint64_t a_descriptor = 0, b_descriptor = 0;  ///< where an mbarrier is waited for: its address, and phases
   PostedRegisters* registers = nullptr;
+  void* barrier = nullptr;
   bool same_registers = false;  ///< as those of a wgmma before it: there is nothing to note
   uint64_t time = 0;            ///< nominal, of the last lane
   const void* pc = nullptr;

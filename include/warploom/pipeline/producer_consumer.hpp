@@ -235,8 +235,9 @@ class ProducerConsumerPipeline {
   WARPLOOM_FN void wait_consumer() const noexcept {  ///< producer: until the current slot is free
     arch::mbarrier_wait(address(consumer_mbar(producer_stage_)), producer_lap_);
   }
+  template <bool before_wgmma = false>
   WARPLOOM_FN void wait_producer() const noexcept {  ///< consumer: until the current slot is full
-    arch::mbarrier_wait(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
+    arch::mbarrier_wait<arch::Scope::cta, before_wgmma>(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   // One poll may spare the wait: `ready = ring.try_wait_producer(); ... ring.wait_producer_if_needed(ready)`.
   [[nodiscard]] WARPLOOM_FN bool try_wait_consumer() const noexcept {

@@ -72,7 +72,6 @@ class WarpgroupAccumulator {
     }
   }
 
-  // ---- the parts, for loops of one's own
   WARPLOOM_FN void start() noexcept { onto_ = false; }  ///< the next product starts the sum
   /// Before the wgmmas of a group: what ordinary code did to the registers comes first.
   WARPLOOM_FN void fence() noexcept { fence_all(std::make_integer_sequence<int, blocks>{}); }
@@ -107,7 +106,7 @@ class [[nodiscard]] Mainloop : Scope {
    public:
     WARPLOOM_FN Stage(Mainloop* loop, int) noexcept
         : Slot(loop->input_, loop->input_.pipeline.consumer_stage()), loop_(*loop) {
-      loop->input_.pipeline.wait_producer();
+      loop->input_.pipeline.template wait_producer<true>();
       loop->accumulator_.fence();
     }
     WARPLOOM_FN ~Stage() noexcept {

@@ -103,7 +103,7 @@ WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noe
                : "memory");
 }
 // mbarrier.try_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity, hint
-template <Scope scope>
+template <Scope scope, bool>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
   const uint32_t parity = detail::wait_parity(phases);
   // One try may sleep this many nanoseconds: 10 ms, or 1 ms where a watchdog looks at the time in between.

@@ -28,9 +28,12 @@ WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noe
 WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noexcept {
   native::mbarrier_arrive_drop(barrier.value, count);
 }
-template <Scope>
+template <Scope, bool before_wgmma>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
-  native::mbarrier_wait(barrier.value, phases);
+  if constexpr (before_wgmma)
+    native::mbarrier_wait_before_wgmma(barrier.value, phases);
+  else
+    native::mbarrier_wait(barrier.value, phases);
 }
 template <Scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
@@ -42,10 +45,7 @@ WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept 
 }
 template <Scope>
 WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
-  if (ready)
-    native::mbarrier_polled(barrier.value, phases);
-  else
-    native::mbarrier_wait(barrier.value, phases);
+  native::mbarrier_wait_unless(ready, barrier.value, phases);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
