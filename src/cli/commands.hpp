@@ -47,5 +47,7 @@ int plan(const RunArguments& arguments);
 int demo(bool color);
 int machine(bool json);
 int kernels(bool json);
+/// The page of docs/checks about a code of a report; all codes with a line each where none is named.
+int explain(const std::string& code, bool json);
 
 }  // namespace warploom::cli

@@ -93,6 +93,12 @@ int main(int argc, char** argv) {
   bool kernels_json = false;
   CLI::App* kernels_command = app.add_subcommand("kernels", "Lists kernels and their configurations");
   kernels_command->add_flag("--json", kernels_json, "JSON on standard output");
+  std::string explain_code;
+  bool explain_json = false;
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Says what a code of a report means, with the bug and its fix");
+  explain_command->add_option("code", explain_code, "RACE-SMEM, DEADLOCK, ...; without it, all of them");
+  explain_command->add_flag("--json", explain_json, "JSON on standard output");
   CLI::App* demo_command = app.add_subcommand("demo", "Three acts: a run, a report, what to try next");
 
   try {
@@ -107,6 +113,7 @@ int main(int argc, char** argv) {
   if (*bench_command) return warploom::bench::run(bench);
   if (*machine_command) return warploom::cli::machine(machine_json);
   if (*kernels_command) return warploom::cli::kernels(kernels_json);
+  if (*explain_command) return warploom::cli::explain(explain_code, explain_json);
   if (*demo_command) return warploom::cli::demo(color);
   return 2;
 }

@@ -391,6 +391,8 @@ void Cluster::thread_exited(Thread& thread) {
     return;
   }
   if (wgmma_left_at_exit(thread)) return;
+  if (watch_) watch_->exited(thread);
+  if (dead_) return;
   if (cta.alive == 0 && !cta.allocations.empty()) {
     add_finding(&thread, cta.allocated_at, "TMEM-LEAK",
                 fmt::format("CTA {} exits with {} tensor-memory columns still allocated", cta.rank,

@@ -93,7 +93,7 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
     auto launched = [&](GemmProblem p, int splits) {
       Result<GemmPlan> plan = plan_gemm(p, config, splits);
       EXPECT_TRUE(plan) << plan.error();
-      static std::array<char, 1 << 24> workspace;
+      alignas(128) static std::array<char, 1 << 24> workspace;
       Result<GemmLaunch> launch = make_launch(p, *plan, workspace.data(), &encode_sm90);
       EXPECT_TRUE(launch) << launch.error();
       return launch->params;

@@ -28,6 +28,7 @@ Watch::Watch(Cluster& cluster)
     shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells);
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
+  incoming_.resize(cluster.size());
   sites_.emplace_back();
   cluster_barrier_ = order_.make_barrier();
   barriers_.push_back({.name = "the cluster barrier"});
@@ -85,6 +86,7 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   const Viewpoint view(order_, me);
   touch_shared(pc, *thread.warp, owner, offset, bytes, write, view,
                view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
+  if (&owner != thread.cta) came_into(owner, order_.now(me), pc, *thread.warp, 1u << thread.id.lane, operation);
   order_.accessed_shared(me);
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
 }
@@ -166,6 +168,8 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "an arrival");
   const Order::BarrierId id = barrier.watched;
   const bool tells = barrier.cta == thread.cta || cluster_scope;
+  if (barrier.cta != thread.cta)
+    came_into(*barrier.cta, order_.now(me), pc, *thread.warp, 1u << thread.id.lane, "a signal");
   switch (kind) {
     case SignalKind::expect_tx: return order_.expect(me, id, pc);
     case SignalKind::arrive_expect_tx: order_.expect(me, id, pc); break;

@@ -95,6 +95,9 @@ class Watch {
   void tmem_access(const Warp& warp, Pc pc, TmemAccess& access);
   void tmem_waited(const Warp& warp, const TmemAccess& access);
 
+  // ---- the end (watch_exit.cpp)
+  void exited(const Thread& thread);
+
   const std::vector<Dependence>& dependences() const { return dependences_; }
 
  private:
@@ -161,6 +164,16 @@ class Watch {
               const char* operation);
   BarrierNotes& notes_of(NamedBarrier& barrier);
 
+  /// Something that others do in a CTA, or that lands there.
+  struct Incoming {
+    Stamp stamp;
+    Pc pc = nullptr;
+    const Warp* warp = nullptr;
+    uint32_t lanes = 0;
+    const char* operation = "";
+  };
+  void came_into(const Cta& cta, const Stamp& stamp, Pc pc, const Warp& warp, uint32_t lanes, const char* operation);
+
   // watch_report.cpp
   void report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor);
   void report(const Order::Violation& violation);
@@ -170,7 +183,8 @@ class Watch {
   Cluster& cluster_;
   uint32_t warps_per_cta_;
   Order order_;
-  std::vector<Shadow> shared_, tensor_;  ///< one per CTA
+  std::vector<Shadow> shared_, tensor_;          ///< one per CTA
+  std::vector<std::vector<Incoming>> incoming_;  ///< into each CTA, that no thread that left it knew of
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, uint32_t> site_index_;
   std::vector<BarrierNotes> barriers_;

@@ -82,6 +82,7 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
   usable(op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, barrier, Viewpoint(*op.work),
          op.kind != AsyncOp::Kind::cp_async_arrive, operation_of(op));
   order_.complete(*op.work, barrier.watched, arrival, op.pc);
+  came_into(*barrier.cta, op.work->stamp, op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, operation_of(op));
   delivering_ = nullptr;
 }
 

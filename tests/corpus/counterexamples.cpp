@@ -1,0 +1,94 @@
+// Programs that rules about one run once called clean although some schedule goes wrong (docs/verdict.md).
+#include "corpus/corpus.hpp"
+
+namespace warploom::loom::corpus {
+namespace {
+
+struct Storage {
+  uint32_t data[2];
+  Mbarrier full[1], seen[1];
+  alignas(128) uint32_t row[32];
+};
+
+WARPLOOM_FN Storage& set_up() {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  make_barriers(s.seen, 1, RingSide::empty);
+  syncthreads();
+  return s;
+}
+
+/// Warp 1 waits for the second phase and has not seen the first.
+constexpr auto skipped_phase = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    mbarrier_arrive(address(s.full[0]));
+    mbarrier_wait(address(s.seen[0]), buggy ? 0 : 1);
+    store_shared(&s.data[0], 1u);
+    SITE(mbarrier_arrive(address(s.full[0])));
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    if (!buggy) mbarrier_wait(address(s.full[0]), 1);
+    if (!buggy) mbarrier_arrive(address(s.seen[0]));
+    SITE(mbarrier_wait(address(s.full[0]), 2));
+    SITE(keep(load_shared(&s.data[0])));
+  }
+  syncwarp();
+};
+
+/// Two consumers take the phases of one barrier by turns; only the first tells the producer that it has passed.
+constexpr auto ping_pong = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    store_shared(&s.data[0], 1u);
+    SITE(mbarrier_arrive(address(s.full[0])));
+    mbarrier_wait(address(s.seen[0]), 1);
+    store_shared(&s.data[1], 2u);
+    SITE(mbarrier_arrive(address(s.full[0])));
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    mbarrier_wait(address(s.full[0]), 1);
+    keep(load_shared(&s.data[0]));
+    mbarrier_arrive(address(s.seen[0]));
+  }
+  if (!buggy && warp_index() < 3 && warp_index() > 0) bar_sync(1, 64);  // the order barrier: the second comes second
+  if (lane_index() == 0 && warp_index() == 2) {
+    SITE(mbarrier_wait(address(s.full[0]), 2));
+    SITE(keep(load_shared(&s.data[1])));
+  }
+  syncwarp();
+};
+
+/// One thread announces the bytes, another brings the arrival that is counted.
+constexpr auto expect_and_arrive_apart = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    SITE(mbarrier_expect_tx(address(s.full[0]), sizeof(s.row)));
+    SITE(bulk_load(address(s.row), input, sizeof(s.row), address(s.full[0])));
+    if (!buggy) mbarrier_arrive(address(s.seen[0]));
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    if (!buggy) mbarrier_wait(address(s.seen[0]), 1);
+    SITE(mbarrier_arrive(address(s.full[0])));
+  }
+  if (lane_index() == 0 && warp_index() == 2) {
+    SITE(mbarrier_wait(address(s.full[0]), 1));
+    SITE(keep(load_shared(&s.row[0])));
+  }
+  syncwarp();
+};
+
+}  // namespace
+
+Entries counterexample_entries() {
+  const Launch launch{.threads = 96, .shared_bytes = sizeof(Storage)};
+  return {
+      entry("X1", "wait for phase 1 by a thread that has not seen phase 0", {"PHASE-AMBIG"}, launch, skipped_phase),
+      entry("X2", "two consumers take the phases of one barrier by turns, without an order between them",
+            {"PHASE-AMBIG", "PHASE"}, launch, ping_pong),
+      entry("X3", "one thread announces the bytes, another brings the phase's arrival", {"PHASE-AMBIG"}, launch,
+            expect_and_arrive_apart),
+  };
+}
+
+}  // namespace warploom::loom::corpus

@@ -1,0 +1,125 @@
+// Generic and async proxy: fences that are missing, or executed by the wrong thread (catalogue 12 to 16).
+#include "corpus/gemm_kernel.hpp"
+
+namespace warploom::loom::corpus {
+namespace {
+
+constexpr uint32_t words = 64, bytes = words * 4;
+
+struct Storage {
+  alignas(128) uint32_t row[words];
+  Mbarrier full[1], empty[1];
+};
+
+WARPLOOM_FN void store_row(const Storage& s, uint32_t to) {
+  SITE(bulk_store(output + to, address(s.row), bytes));
+  bulk_commit_group();
+}
+
+/// 12
+constexpr auto store_without_fence = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  SITE(store_shared(&s.row[thread_index()], 7u));
+  if (!buggy) fence_proxy_async_shared();
+  syncthreads();
+  if (thread_index() == 0) {
+    store_row(s, 0);
+    bulk_wait_group<0>();
+  }
+  syncwarp();
+};
+
+/// 13
+constexpr auto fence_by_the_issuer = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  SITE(store_shared(&s.row[thread_index()], 7u));
+  if (!buggy) fence_proxy_async_shared();
+  syncthreads();
+  if (thread_index() == 0) {
+    fence_proxy_async_shared();
+    store_row(s, 0);
+    bulk_wait_group<0>();
+  }
+  syncwarp();
+};
+
+/// 14
+struct Operands {
+  alignas(1024) std::byte a[gemm::a_bytes];
+  alignas(1024) std::byte b[gemm::b_bytes];
+  Mbarrier done[1];
+  uint32_t tmem;
+};
+constexpr auto multiply_without_fence = [](const bool& buggy) {
+  auto& s = shared<Operands>();
+  if (warp_index() == 0) tmem_alloc<1>(address(s.tmem), 32);
+  make_barriers(s.done, 1);
+  auto* words_of = reinterpret_cast<uint32_t*>(s.a);
+  for (uint32_t i = thread_index(); i < (gemm::a_bytes + gemm::b_bytes) / 4; i += 128)
+    SITE(store_shared(words_of + i, 0x38383838u));
+  if (!buggy) fence_proxy_async_shared();
+  syncthreads();
+  const TmemAddress d{load_shared(&s.tmem)};
+  if (thread_index() == 0) {
+    SITE(umma<MmaKind::f8f6f4, 1>(d, gemm::operand(s.a), gemm::operand(s.b), gemm::instruction(), false));
+    SITE(umma_commit<1>(address(s.done[0])));
+  }
+  mbarrier_wait(address(s.done[0]), 1);
+  syncthreads();
+  if (warp_index() == 0) tmem_dealloc<1>(d, 32);
+  syncwarp();
+};
+
+/// 15
+constexpr auto overwritten_after_a_read = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  make_barriers(s.empty, 32, RingSide::empty);
+  syncthreads();
+  if (warp_index() == 0 && lane_index() == 0)
+    for (uint32_t i = 0; i < 3; ++i) {
+      mbarrier_wait(address(s.empty[0]), i);
+      mbarrier_arrive_expect_tx(address(s.full[0]), bytes);
+      SITE(bulk_load(address(s.row), input + i * words, bytes, address(s.full[0])));
+    }
+  if (warp_index() == 1)
+    for (uint32_t i = 0; i < 3; ++i) {
+      mbarrier_wait(address(s.full[0]), i + 1);
+      SITE(keep(load_shared(&s.row[lane_index()])));
+      if (!buggy) fence_proxy_async_shared();
+      mbarrier_arrive(address(s.empty[0]));
+    }
+  syncwarp();
+};
+
+/// 16
+constexpr auto store_buffer_reused = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  for (uint32_t i = 0; i < 3; ++i) {
+    if (thread_index() == 0 && !buggy) bulk_wait_group_read<0>();
+    syncthreads();
+    SITE(store_shared(&s.row[thread_index()], i));
+    fence_proxy_async_shared();
+    syncthreads();
+    if (thread_index() == 0) store_row(s, i * words);
+  }
+  if (thread_index() == 0) bulk_wait_group<0>();
+  syncwarp();
+};
+
+}  // namespace
+
+Entries proxy_entries() {
+  const Launch launch{.threads = words, .shared_bytes = sizeof(Storage)};
+  return {
+      entry("12", "no fence.proxy.async before a TMA store", {"PROXY"}, launch, store_without_fence),
+      entry("13", "fence by the thread that issues, not by those that wrote", {"PROXY"}, launch, fence_by_the_issuer),
+      entry("14", "no fence before a product of operands that threads wrote", {"PROXY"},
+            {.threads = 128, .shared_bytes = sizeof(Operands)}, multiply_without_fence),
+      entry("15", "TMA overwrites what threads have read, without a fence", {"PROXY"}, launch,
+            overwritten_after_a_read),
+      entry("16", "store buffer written again without wait_group.read", {"RACE-SMEM"}, launch, store_buffer_reused),
+  };
+}
+
+}  // namespace warploom::loom::corpus
