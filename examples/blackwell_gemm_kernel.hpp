@@ -22,6 +22,7 @@ struct BlackwellGemmParams {
 template <class Cluster_>
 struct BlackwellGemm {
   static constexpr char name[] = "blackwell-gemm";
+  static constexpr bool waits_for_earlier_grids = false;
   using Cluster = Cluster_;
   using Params = BlackwellGemmParams;
   static constexpr int tile_m = 128, tile_n = 256, strip_columns = 64, stages = 4;

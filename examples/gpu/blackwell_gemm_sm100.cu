@@ -1,5 +1,5 @@
-// The GPU side of the plain Blackwell GEMM. Compiled for sm_100a; no chip of that kind has run it yet.
-#include "blackwell_gemm_cases.hpp"
+// The cases of examples/blackwell_gemm.cpp on a Blackwell GPU: one line per case, `name hash ok`.
+#include "../blackwell_gemm_cases.hpp"
 #include "gpu_machine.cuh"
 
 int main(int argc, char** argv) {
