@@ -292,13 +292,9 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   if (passed) {
     thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
     if (hint) note_poll(*thread.warp, address, phases);
-    if (watch_ && !hint) {
-      watch_->depends(pc, "mbarrier.test_wait");
-      watch_->passed(thread, pc, barrier, phases);
-    }
+    if (watch_ && !hint) watch_->passed(thread, pc, barrier, phases);
     return true;
   }
-  if (watch_ && !hint) watch_->depends(pc, "mbarrier.test_wait");
   ++failed_polls_;
   // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
   thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};

@@ -24,7 +24,6 @@ std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint
   if (cta->alive == 0)
     fail(thread, pc, "EXIT-REMOTE", fmt::format("{} in the shared memory of CTA {}, which has exited", what, cta->rank),
          {"a cluster barrier at the end keeps every CTA there until the last access"});
-  if (watch_ && access == native::ClusterAccess::atomic) watch_->depends(pc, "an atomic");
   if (watch_ && access != native::ClusterAccess::atomic)
     watch_->access(thread, pc, *cta, offset, bytes, access == native::ClusterAccess::store,
                    access == native::ClusterAccess::store ? "st.shared::cluster" : "ld.shared::cluster");

@@ -144,14 +144,6 @@ void Order::advance(Lane& lane) {
   lane.used = false;
 }
 
-Knowledge Order::publish(Agent agent) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
-  Knowledge knowledge = *lane.knows;
-  add_own(knowledge, agent);
-  advance(lane);
-  return knowledge;
-}
-
 void Order::learn(Agent agent, const KnowledgeRef& news) {
   Lane& lane = warps_[agent.warp].lanes[agent.lane];
   if (news == nullptr || news == lane.knows) return;

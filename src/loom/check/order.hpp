@@ -68,8 +68,6 @@ class Order {
   void tensor_fence_after(Agent agent);
   /// Lanes of a warp that met in a collective.
   void synchronise(uint32_t warp, uint32_t mask);
-  /// What this thread would pass on if it arrived somewhere now. Ends its tick.
-  Knowledge publish(Agent agent);
   void learn(Agent agent, const KnowledgeRef& news);
   /// All lanes of a warp.
   void learn_all(uint32_t warp, const KnowledgeRef& news);

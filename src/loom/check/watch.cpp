@@ -61,12 +61,6 @@ Watch::Moment Watch::moment(std::span<const Agent> agents) const {
   return moment;
 }
 
-void Watch::depends(Pc pc, const char* operation) {
-  for (const Dependence& known : dependences_)
-    if (known.pc == pc) return;
-  dependences_.push_back({operation, pc});
-}
-
 // ---- threads
 
 void Watch::synchronise(const Warp& warp, uint32_t mask) { order_.synchronise(agent(warp).warp, mask); }
@@ -195,23 +189,22 @@ void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phase
 
 // ---- named barriers and the cluster barrier
 
-Watch::BarrierNotes& Watch::notes_of(NamedBarrier& barrier) {
+Order::BarrierId Watch::number_of(const NamedBarrier& barrier) {
   const auto [entry, added] = named_.try_emplace(&barrier, 0);
   if (added) {
     entry->second = order_.make_barrier();
     barriers_.push_back({.name = barrier.name[0] != '\0' ? fmt::format("named barrier \"{}\"", barrier.name)
                                                          : std::string("a named barrier")});
   }
-  return barriers_[entry->second];
+  return entry->second;
 }
 
-void Watch::arrive(const Warp& warp, Pc pc, NamedBarrier& barrier) {
-  notes_of(barrier);
-  order_.arrive(agent(warp), named_[&barrier], pc);
+void Watch::arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier) {
+  order_.arrive(agent(warp), number_of(barrier), pc);
 }
 
-void Watch::completed(NamedBarrier& barrier, std::span<Warp* const> waiting) {
-  const Order::BarrierId id = named_[&barrier];
+void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waiting) {
+  const Order::BarrierId id = number_of(barrier);
   order_.phase_completed(id);
   for (const Warp* warp : waiting)
     for (uint8_t lane = 0; lane < warp->lanes.size(); ++lane) order_.passed(agent(*warp, lane), id, order_.phases(id));

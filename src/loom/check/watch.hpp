@@ -46,12 +46,6 @@ namespace check {
 using Pc = const void*;
 using WorkRef = std::shared_ptr<const Work>;
 
-/// An operation whose outcome the schedule decides, and where: what the run shows is then of this schedule only.
-struct Dependence {
-  std::string operation;
-  Pc pc = nullptr;
-};
-
 class Watch {
  public:
   explicit Watch(Cluster& cluster);
@@ -66,15 +60,14 @@ class Watch {
   void fence_proxy_async(Thread& thread, bool release);
   void tensor_fence(Thread& thread, bool before);
   void fence_mbarrier_init(Thread& thread);
-  void depends(Pc pc, const char* operation);
 
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
   void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope);
   void phase_completed(const Barrier& barrier);
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
-  void arrive(const Warp& warp, Pc pc, NamedBarrier& barrier);
-  void completed(NamedBarrier& barrier, std::span<Warp* const> waiting);
+  void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
+  void completed(const NamedBarrier& barrier, std::span<Warp* const> waiting);
   void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_completed();
   void cluster_passed(Thread& thread, Pc pc);
@@ -97,8 +90,6 @@ class Watch {
 
   // ---- the end (watch_exit.cpp)
   void exited(const Thread& thread);
-
-  const std::vector<Dependence>& dependences() const { return dependences_; }
 
  private:
   struct Site {
@@ -162,7 +153,7 @@ class Watch {
   void issue_commit(AsyncOp& op);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
-  BarrierNotes& notes_of(NamedBarrier& barrier);
+  Order::BarrierId number_of(const NamedBarrier& barrier);
 
   /// Something that others do in a CTA, or that lands there.
   struct Incoming {
@@ -195,7 +186,6 @@ class Watch {
   std::vector<Batch> wgmmas_;                                       ///< one per warpgroup of the cluster
   std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
-  std::vector<Dependence> dependences_;
   const AsyncOp* delivering_ = nullptr;
 };
 

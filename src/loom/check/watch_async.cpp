@@ -73,7 +73,6 @@ void Watch::issue(AsyncOp& op) {
     op.copies->works.push_back(op.work);
     copies_[op.issuer].push_back(op.work);
   }
-  if (op.kind == AsyncOp::Kind::try_cancel) depends(op.pc, "clusterlaunchcontrol.try_cancel");
 }
 
 void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
