@@ -478,5 +478,19 @@ TEST(Mbarrier, RemotePollAcrossTheClusterWithSkew) {
       true);
 }
 
+// A poll is a hint: leaving a wait out is for those whose own poll found the phase complete.
+TEST(Mbarrier, WaitLeftOutWithoutAPoll) {
+  rule({},
+       [](bool buggy) {
+         auto& s = shared<Storage>();
+         init_barriers(s.full, 1);
+         if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+         const bool ready = buggy || mbarrier_poll(address(s.full[0]), 1);
+         OFFENDING(mbarrier_wait_unless(ready, address(s.full[0]), 1));
+         syncwarp();
+       },
+       {"PHASE", {"a wait for phase 0", "no poll of this warp"}});
+}
+
 }  // namespace
 }  // namespace warploom::loom
