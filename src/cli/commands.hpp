@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace warploom::cli {
 
@@ -39,7 +40,19 @@ struct RunArguments {
   std::string out;      ///< one to write D to
 };
 
+struct CheckArguments {
+  bool all = false;
+  bool explore = false;
+  uint64_t schedules = 0;  ///< 0: 256, or 16 of each where all are checked
+  uint32_t deviations = 2;
+  double seconds = 0;
+  std::string resume;  ///< a file that holds where an exploration stands
+  std::vector<std::string> suppress;
+};
+
 int run(const RunArguments& arguments);
+/// Runs a kernel under the checker and gives a verdict.
+int check(const RunArguments& arguments, const CheckArguments& check);
 /// Every alteration of every barrier operation of the kernel, one run each.
 int mutate(const RunArguments& arguments);
 /// Which configuration the planner takes, and what it thinks of the others.

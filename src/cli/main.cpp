@@ -67,6 +67,33 @@ int main(int argc, char** argv) {
   run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
   run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
 
+  warploom::cli::RunArguments check;
+  warploom::cli::CheckArguments how;
+  check.m = 300;
+  check.n = 520;
+  check.k = 712;
+  check.beta = 1.0f;
+  check.sms = 4;
+  CLI::App* check_command = app.add_subcommand(
+      "check", "Follows every access and barrier of a kernel, and gives a verdict over all schedules where it can");
+  problem_options(*check_command, check);
+  check_command->get_option("kernel")->required(false);
+  run_options(*check_command, check);
+  check_command->add_option("--mode", check.fill, "The same as --data");
+  check_command->add_option("--replay", check.schedule, "The same as --schedule");
+  check_command->add_option("--mutate", check.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
+  check_command->add_flag("--all", how.all, "Every kernel of the library in every configuration");
+  check_command->add_flag("--explore", how.explore, "Tries schedules even where one run speaks for all");
+  check_command->add_option("--schedules", how.schedules,
+                            "How many at most, where the run depends on them; 256, or 16 of each with --all");
+  check_command->add_option("--deviations", how.deviations, "How often one schedule goes against the usual course")
+      ->capture_default_str();
+  check_command->add_option("--seconds", how.seconds, "No new schedule after so long; 0: no limit")
+      ->capture_default_str();
+  check_command->add_option("--resume", how.resume,
+                            "A file to keep the state of an exploration in, and to go on from if it is there");
+  check_command->add_option("--suppress", how.suppress, "CODE, CODE@file or CODE@file:line: a finding to let pass");
+
   warploom::cli::RunArguments mutate;
   mutate.m = 256;
   mutate.n = 384;
@@ -108,6 +135,7 @@ int main(int argc, char** argv) {
   }
   const bool color = isatty(STDOUT_FILENO) != 0;
   if (*run_command) return warploom::cli::run(run);
+  if (*check_command) return warploom::cli::check(check, how);
   if (*mutate_command) return warploom::cli::mutate(mutate);
   if (*plan_command) return warploom::cli::plan(plan);
   if (*bench_command) return warploom::bench::run(bench);

@@ -2,37 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "cli/session.hpp"
+#include "cli/tell.hpp"
 
 namespace warploom::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// A line on the terminal that says how far a long run is; nothing when the output is not one.
-auto progress_line() {
-  return [start = std::chrono::steady_clock::now()](uint32_t done, uint32_t total) {
-    if (isatty(STDERR_FILENO) == 0 || seconds_since(start) < 1.0) return;
-    fmt::print(stderr, "\r{} of {} clusters{}", done, total, done == total ? "\r                              \r" : "");
-    std::fflush(stderr);
-  };
-}
-
-int bad(const std::string& sentence, bool json) {
-  if (json)
-    fmt::print("{}\n", Json{{"error", sentence}}.dump());
-  else
-    fmt::print(stderr, "warploom: {}\n", sentence);
-  return 2;
-}
 
 void print_sites(const std::vector<loom::Site>& sites, bool json) {
   if (json) {

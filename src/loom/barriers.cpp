@@ -156,6 +156,7 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
     barrier.gated.clear();
     continuing_.insert(continuing_.end(), barrier.posted.begin(), barrier.posted.end());
     barrier.posted.clear();
+    release_held(&barrier);
   }
   return fault;
 }
@@ -284,7 +285,22 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   Barrier& barrier = barrier_at(thread, pc, address, true);
   const Altered altered = alter("mbarrier.test_wait", pc, &barrier);
   const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
+  Decision decision;
+  if (!hint) {
+    decision = next_decision();
+    if (decision.choice == Choice::hold && !barrier.state.parity_passed(parity))
+      hold(thread, pc, &barrier, "mbarrier.test_wait");
+  }
   const bool passed = barrier.state.parity_passed(parity);
+  // A poll may end without an answer although there is one.
+  const bool timed_out = hint && launch_.options->schedule.has(Fault::timeout) && polls_answered_++ % 2 == 0;
+  const bool answer = passed && !timed_out && (hint || decision.choice != Choice::refuse);
+  if (watch_ && !hint) watch_->tested(thread, pc, barrier, passed, answer, decision);
+  if (passed && !answer) {
+    enqueue(thread);
+    leave(thread);
+    return false;
+  }
   if (passed && barrier.state.phase != phases)
     fail(thread, pc, "PHASE",
          fmt::format("a test for phase {} of {} passed on its parity, but {} phases are complete",

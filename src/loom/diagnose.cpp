@@ -102,6 +102,7 @@ std::string whereabouts(const Thread& waiting) {
     case WaitKind::bulk_group: return fmt::format("waits for bulk stores at {}", line);
     case WaitKind::tmem_alloc:
     case WaitKind::grid_dependency:
+    case WaitKind::held:
     case WaitKind::registers: return fmt::format("waits in {} at {}", wait.operation, line);
     case WaitKind::wgmma_group: return fmt::format("waits for its wgmma groups at {}", line);
   }
@@ -208,6 +209,7 @@ class Diagnosis {
         break;
       case WaitKind::wgmma_group: explain_wgmma(waiter); break;
       case WaitKind::registers: explain_registers(waiter, wait); break;
+      case WaitKind::held: waiter.object = "its turn, which the schedule holds back"; break;
       case WaitKind::grid_dependency: waiter.object = "the grids before this one"; break;
     }
   }
@@ -451,6 +453,7 @@ void Cluster::add_finding(Thread* thread, Pc pc, const char* code, std::string m
 
 void Cluster::stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, std::string message,
                    std::vector<std::string> notes, std::vector<OtherSide> sides) {
+  if (!dead_ && let_pass(pc, code, sides)) return;
   if (!dead_) {
     add_finding(nullptr, pc, code, std::move(message), std::move(notes));
     Finding& finding = report.findings.back();
@@ -462,6 +465,23 @@ void Cluster::stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, st
   }
   if (running_ == nullptr) return;
   for (;;) running_->fiber.suspend();
+}
+
+bool Cluster::let_pass(Pc pc, const char* code, const std::vector<OtherSide>& sides) {
+  const auto& list = launch_.options->suppressed;
+  if (std::none_of(list.begin(), list.end(), [&](const Suppression& known) { return known.code == code; })) return false;
+  const auto matches = [&](Pc place) {
+    const Location at = running_ != nullptr ? location_from_fiber(place) : location(place);
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Suppression& known) { return known.code == code && known.matches(at); });
+  };
+  const auto [entry, added] = passed_by_.try_emplace({code, pc}, false);
+  if (added) {
+    entry->second = matches(pc);
+    for (const OtherSide& side : sides) entry->second = entry->second || matches(side.pc);
+  }
+  if (entry->second) ++let_pass_count;
+  return entry->second;
 }
 
 void Cluster::locate_findings() {

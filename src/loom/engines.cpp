@@ -54,9 +54,12 @@ void Cluster::note_cta_group(Thread& thread, Pc pc, int cta_group) {
 
 void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   const Policy policy = launch_.options->schedule.policy;
-  const bool at_once = policy == Policy::eager || (policy == Policy::adversarial && writes_shared(*op));
+  const bool late = launch_.options->schedule.has(Fault::multicast) && op->destination != nullptr &&
+                    op->kind == AsyncOp::Kind::tma_load && op->destination != op->issuer->cta;
+  const bool at_once = !late && (policy == Policy::eager || (policy == Policy::adversarial && writes_shared(*op)));
   // Without a few that wait for long, chance completes everything within some steps.
   if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
+  if (late) op->reluctant = true;
   if (watch_) watch_->issue(*op);
   pending_.push_back(std::move(op));
   if (at_once) {
@@ -86,6 +89,8 @@ bool Cluster::may_complete(size_t index) const {
 bool Cluster::complete_one(bool forced) {
   if (pending_.empty()) return false;
   size_t chosen = pending_.size();
+  const bool only_late = std::all_of(pending_.begin(), pending_.end(), [](const auto& op) { return op->reluctant; });
+  const auto ready = [&](size_t i) { return (only_late || !pending_[i]->reluctant) && may_complete(i); };
   if (shuffle_) {
     uint32_t candidates = 0;
     for (size_t i = 0; i < pending_.size(); ++i)
@@ -93,13 +98,16 @@ bool Cluster::complete_one(bool forced) {
   } else if (launch_.options->schedule.policy == Policy::adversarial) {
     // Reads of shared memory as late as possible: what only signals goes first, and the youngest before the oldest.
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
-      if (only_signals(*pending_[i]) && may_complete(i)) chosen = i;
+      if (only_signals(*pending_[i]) && ready(i)) chosen = i;
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
-      if (may_complete(i)) chosen = i;
+      if (ready(i)) chosen = i;
   } else {
     for (size_t i = 0; i < pending_.size() && chosen == pending_.size(); ++i)
-      if (may_complete(i)) chosen = i;
+      if (ready(i)) chosen = i;
   }
+  // What is late may be what the rest is ordered behind.
+  for (size_t i = 0; !shuffle_ && i < pending_.size() && chosen == pending_.size(); ++i)
+    if (may_complete(i)) chosen = i;
   if (chosen == pending_.size()) return false;
   complete(chosen);
   return true;

@@ -16,6 +16,8 @@ struct ClusterResult {
   uint64_t steps = 0;
   uint64_t time = 0;
   uint32_t canceled = 0;
+  std::vector<check::Watch::PointNote> points;
+  uint64_t let_pass = 0;
 };
 
 class Grid {

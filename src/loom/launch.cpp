@@ -115,7 +115,8 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
   if (cluster.triggered_before_wait) triggered_before_wait_ = true;
   const uint32_t finished = 1 + cluster.canceled;
   results_[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites),
-                     cluster.steps(),           cluster.last_time,         cluster.canceled};
+                     cluster.steps(),           cluster.last_time,         cluster.canceled,
+                     cluster.points(),          cluster.let_pass_count};
   if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
 }
 
@@ -198,6 +199,9 @@ Outcome Grid::outcome() {
     outcome.steps += result.steps;
     outcome.nominal_cycles = std::max(outcome.nominal_cycles, result.time);
     outcome.canceled += result.canceled;
+    outcome.suppressed += result.let_pass;
+    for (const check::Watch::PointNote& point : result.points)
+      outcome.points.push_back({point.operation, locate(point.pc), point.decision, point.may_hold, point.may_refuse});
   }
   if (options_.record_sites) outcome.sites = collect_sites(results_);
   Report& failed = results_[last].report;

@@ -68,8 +68,14 @@ void Cluster::clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t 
 void Cluster::decide(CancelRequest& request) {
   request.answered = true;
   if (queue_->empty()) return;
-  const bool moody = shuffle_ || launch_.options->schedule.policy == Policy::adversarial;
+  const Schedule& schedule = launch_.options->schedule;
+  const Decision decision = next_decision();
+  if (watch_) watch_->answered(request.pc, decision);
+  if (decision.choice == Choice::refuse) return;
+  const bool moody = shuffle_ || schedule.policy == Policy::adversarial;
   if (moody && random_.one_in(refusal_odds)) return;
+  // The first request of every other cluster, the second of the rest.
+  if (schedule.has(Fault::clc) && canceled >= index_ % 2) return;
   request.canceled = true;
   request.cluster = queue_->pop();
   ++canceled;

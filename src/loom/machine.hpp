@@ -431,6 +431,8 @@ class Cluster {
   uint32_t canceled = 0;   ///< clusters that were canceled for this one
   bool triggered = false;  ///< griddepcontrol.launch_dependents was executed
   bool triggered_before_wait = false;
+  std::vector<check::Watch::PointNote> points() const;
+  uint64_t let_pass_count = 0;  ///< findings that Options::suppressed names
 
   /// Set by a signal handler in the place of the thread that was running.
   Interruption interruption;
@@ -546,6 +548,8 @@ class Cluster {
   const TensorRef* tensor(const void* begin, const void* end, bool write) const;
   /// Reports an access of `operation` outside the launch's tensors.
   void check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
+  /// What is read of a tensor that the launch writes may be there already, or not yet.
+  void note_global_read(Pc pc, const char* operation, const void* begin, const void* end, bool write);
 
   // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
   Barrier* find_barrier(Cta& cta, uint32_t offset);
@@ -563,6 +567,12 @@ class Cluster {
   void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
   void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_wait(Thread& thread, Pc pc);
+
+  // ---- what the schedule decides (choices.cpp)
+  /// The next point, and what the schedule says about it.
+  Decision next_decision();
+  /// An operation on the object that sees what others have done to it. `of_launch`: all clusters may.
+  void visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch);
 
   // ---- engines (engines.cpp)
   void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier,
@@ -757,6 +767,8 @@ class Cluster {
   void deadlock();
   void add_finding(Thread* thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes);
   void locate_findings();
+  /// Is it one that Options::suppressed names?
+  bool let_pass(Pc pc, const char* code, const std::vector<OtherSide>& sides);
   /// Source lines need an ordinary stack: a fiber asks the scheduler.
   Location location_from_fiber(Pc pc);
 
@@ -765,6 +777,12 @@ class Cluster {
   /// standstill also those count that wait elsewhere, for the lanes that wait here.
   bool stranded(Warp& warp, bool standstill);
   bool any_stranded();
+
+  // choices.cpp
+  /// Returns when somebody else has done something to the object, or when nothing else can happen.
+  void hold(Thread& thread, Pc pc, const void* object, const char* operation);
+  void release_held(const void* object);
+  bool release_any_held();
 
   // barriers.cpp
   void check_side(Thread& thread, Pc pc, const Barrier& barrier);
@@ -873,6 +891,13 @@ class Cluster {
   uint64_t failed_polls_ = 0;
   uint64_t productive_steps_ = 0;
   uint32_t idle_rounds_ = 0;
+  uint32_t polls_answered_ = 0;  ///< with the truth or not
+  uint32_t next_point_ = 0;
+  struct Held {
+    Thread* thread = nullptr;
+    const void* object = nullptr;
+  };
+  std::vector<Held> held_;
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
   // TMEM rendezvous of pairs: [2 * pair, + 1 for dealloc] -> the warp that came first
@@ -903,6 +928,7 @@ class Cluster {
   std::unordered_map<uint64_t, size_t> site_index_;
   int64_t mutated_executions_ = 0;  ///< of all addresses that are the mutation's site
   std::vector<Pc> finding_pcs_;
+  std::map<std::pair<std::string_view, Pc>, bool> passed_by_;
   std::vector<std::vector<Pc>> side_pcs_;  ///< of each finding
   std::unique_ptr<check::Watch> watch_;    ///< where the run is checked
   Pc asked_ = nullptr;                     ///< location_from_fiber's question and answer

@@ -222,6 +222,8 @@ void check_shared(const void* address, size_t bytes, bool write) noexcept {
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   self.cluster->check_unfinished(self, WARPLOOM_PC, address, static_cast<const std::byte*>(address) + bytes, write);
+  self.cluster->note_global_read(WARPLOOM_PC, "ld.global", address, static_cast<const std::byte*>(address) + bytes,
+                                 write);
   if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
@@ -243,6 +245,7 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
   self.cluster->check_unfinished(self, pc, address, counter + 1, true);
   if (self.cluster->tensor(address, counter + 1, true) == nullptr)
     self.cluster->fail(self, pc, "OOB-GLOBAL", "an atomic of 4 bytes outside the launch's writable tensors");
+  self.cluster->visit(self, pc, address, "atom.global", true);
   return std::exchange(*counter, *counter + value);
 }
 void fence_gpu() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }

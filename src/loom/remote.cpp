@@ -61,6 +61,7 @@ Thread& thread() { return *Cluster::current(); }
 uint32_t& word_at(Pc pc, uint32_t address) {
   std::byte* const place =
       thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
+  thread().cluster->visit(thread(), pc, place, "atom.shared::cluster", false);
   return *reinterpret_cast<uint32_t*>(place);
 }
 
@@ -97,7 +98,11 @@ uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t 
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept {
   return thread().cluster->mbarrier_arrive_token(thread(), __builtin_return_address(0), barrier, count, no_complete);
 }
-uint32_t mbarrier_pending_count(uint64_t token) noexcept { return token_pending(token); }
+uint32_t mbarrier_pending_count(uint64_t token) noexcept {
+  if (check::Watch* watch = thread().cluster->watch())
+    watch->depends(__builtin_return_address(0), "mbarrier.pending_count");
+  return token_pending(token);
+}
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
   const Pc pc = __builtin_return_address(0);

@@ -34,6 +34,7 @@ const char* to_string(WaitKind kind) {
     case WaitKind::wgmma_group: return "wgmma_group";
     case WaitKind::registers: return "registers";
     case WaitKind::grid_dependency: return "grid_dependency";
+    case WaitKind::held: return "held";
   }
   return "?";
 }
@@ -432,9 +433,30 @@ Json json(const Waiter& waiter) {
               {"causes", waiter.causes}};
 }
 
+/// What is wrong in red, the other side in yellow, what would mend it in green.
+std::string colored(const std::string& text) {
+  std::string result;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line(text.data() + at, end - at - 1);
+    const size_t first = line.find_first_not_of(' ');
+    const std::string_view rest = first == std::string_view::npos ? std::string_view() : line.substr(first);
+    const char* color = rest.starts_with("error ")                               ? "\033[1;31m"
+                        : rest.starts_with("first: ")                            ? "\033[33m"
+                        : rest.starts_with("^ ") || first == kDetailIndent       ? "\033[32m"
+                        : rest.starts_with("replay: ") || rest.starts_with("mutation: ") ? "\033[2m"
+                                                                                 : nullptr;
+    result += color == nullptr ? std::string(line) : fmt::format("{}{}\033[0m", color, line);
+    result += '\n';
+    at = end;
+  }
+  return result;
+}
+
 }  // namespace
 
-std::string to_text(const Report& report) {
+std::string to_text(const Report& report, bool color) {
   std::string text;
   if (report.clean()) text = fmt::format("clean: nothing found  (kernel {})\n", report.kernel);
   for (const Finding& finding : report.findings) {
@@ -451,7 +473,7 @@ std::string to_text(const Report& report) {
   }
   if (!report.mutation.empty()) text += fmt::format("  mutation: {}\n", report.mutation);
   if (!report.schedule.empty()) text += fmt::format("  replay: --schedule {}\n", report.schedule);
-  return text;
+  return color ? colored(text) : text;
 }
 
 std::string to_json(const Report& report) {

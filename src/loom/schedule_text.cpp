@@ -21,11 +21,53 @@ bool read_all(std::string_view text, T& value, int base) {
 }
 
 Error refuse(std::string_view text) {
-  return {
-      fmt::format("schedule \"{}\" is not of the form policy[:seed][:skew=cta] with policy eager, lazy, random or "
-                  "adversarial, seed in at most 16 hex digits and cta a rank from 0 to {}, such as random:7f3a or "
-                  "lazy:0:skew=1",
-                  text, kLargestRank)};
+  return {fmt::format(
+      "schedule \"{}\" is not of the form policy[:seed][:skew=cta][:faults=names][:hold=points][:refuse=points] with "
+      "policy eager, lazy, random or adversarial, seed in at most 16 hex digits, cta a rank from 0 to {}, faults clc, "
+      "timeout and multicast, and points as cluster.point, such as random:7f3a, lazy:0:skew=1 or eager:hold=0.3,0.7",
+      text, kLargestRank)};
+}
+
+/// Calls `take` with each part between commas; false once it, or an empty part, says so.
+template <class Take>
+bool each_part(std::string_view list, Take&& take) {
+  for (;;) {
+    const size_t comma = list.find(',');
+    if (!take(list.substr(0, comma))) return false;
+    if (comma == std::string_view::npos) return true;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+bool read_faults(std::string_view list, Schedule& schedule) {
+  return each_part(list, [&](std::string_view name) {
+    for (const Fault fault : all_faults) {
+      if (name != to_string(fault) || schedule.has(fault)) continue;
+      schedule.add(fault);
+      return true;
+    }
+    return false;
+  });
+}
+
+bool read_points(std::string_view list, Choice choice, Schedule& schedule) {
+  return each_part(list, [&](std::string_view part) {
+    Decision decision{.choice = choice};
+    const size_t dot = part.find('.');
+    if (dot == std::string_view::npos || !read_all(part.substr(0, dot), decision.cluster, 10) ||
+        !read_all(part.substr(dot + 1), decision.point, 10))
+      return false;
+    schedule.decisions.push_back(decision);
+    return true;
+  });
+}
+
+std::string points_text(const std::vector<Decision>& decisions, Choice choice, const char* name) {
+  std::string text;
+  for (const Decision& decision : decisions)
+    if (decision.choice == choice)
+      text += fmt::format("{}{}.{}", text.empty() ? name : ",", decision.cluster, decision.point);
+  return text;
 }
 
 }  // namespace
@@ -54,12 +96,28 @@ const char* to_string(Alteration alteration) {
   return "?";
 }
 
+const char* to_string(Fault fault) {
+  switch (fault) {
+    case Fault::clc: return "clc";
+    case Fault::timeout: return "timeout";
+    case Fault::multicast: return "multicast";
+  }
+  return "?";
+}
+
 /// Seed 0 is left out, unless a skew follows.
 std::string Schedule::text() const {
   std::string text = to_string(policy);
   if (seed != 0 || skew >= 0) text += fmt::format(":{:x}", seed);
   if (skew >= 0) text += fmt::format(":skew={}", skew);
-  return text;
+  const char* before = ":faults=";
+  for (const Fault fault : all_faults) {
+    if (!has(fault)) continue;
+    text += fmt::format("{}{}", before, to_string(fault));
+    before = ",";
+  }
+  text += points_text(decisions, Choice::hold, ":hold=");
+  return text + points_text(decisions, Choice::refuse, ":refuse=");
 }
 
 Result<Schedule> Schedule::parse(std::string_view text) {
@@ -81,16 +139,55 @@ Result<Schedule> Schedule::parse(std::string_view text) {
   }
   if (!known) return refuse(text);
 
-  constexpr std::string_view kSkew = ":skew=";
-  if (!rest.empty() && !rest.starts_with(kSkew)) {
+  // Each part at most once, in this order.
+  if (!rest.empty() && rest.substr(1, rest.find(':', 1) - 1).find('=') == std::string_view::npos) {
     rest.remove_prefix(1);
     if (!read_all(next(), schedule.seed, 16)) return refuse(text);
   }
-  if (!rest.empty()) {
-    if (!rest.starts_with(kSkew) || !read_all(rest.substr(kSkew.size()), schedule.skew, 10)) return refuse(text);
-    if (schedule.skew > kLargestRank) return refuse(text);
-  }
+  const auto part = [&](std::string_view label, auto&& read) {
+    if (!rest.starts_with(label)) return true;
+    rest.remove_prefix(label.size());
+    return read(next());
+  };
+  const bool good =
+      part(":skew=",
+           [&](std::string_view rank) {
+             return read_all(rank, schedule.skew, 10) && schedule.skew <= kLargestRank;
+           }) &&
+      part(":faults=", [&](std::string_view list) { return read_faults(list, schedule); }) &&
+      part(":hold=", [&](std::string_view list) { return read_points(list, Choice::hold, schedule); }) &&
+      part(":refuse=", [&](std::string_view list) { return read_points(list, Choice::refuse, schedule); });
+  if (!good || !rest.empty()) return refuse(text);
   return schedule;
+}
+
+Result<Suppression> Suppression::parse(std::string_view text) {
+  const size_t at = text.find('@');
+  Suppression known{.code = std::string(text.substr(0, at))};
+  bool good = !known.code.empty() &&
+              known.code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == std::string::npos;
+  if (good && at != std::string_view::npos) {
+    const std::string_view place = text.substr(at + 1);
+    const size_t colon = place.rfind(':');
+    known.file = std::string(place.substr(0, colon));
+    good = !known.file.empty() &&
+           (colon == std::string_view::npos || (read_all(place.substr(colon + 1), known.line, 10) && known.line != 0));
+  }
+  if (!good)
+    return Error{fmt::format("\"{}\" names no finding; CODE, CODE@file or CODE@file:line does, such as "
+                             "RACE-SMEM@kernels/mine.hpp:88",
+                             text)};
+  return known;
+}
+
+bool Suppression::matches(const Location& at) const {
+  const auto is = [&](const SourceLine& place) {
+    if (line != 0 && place.line != line) return false;
+    if (!place.file.ends_with(file)) return false;
+    const size_t rest = place.file.size() - file.size();
+    return rest == 0 || file.empty() || place.file[rest - 1] == '/';
+  };
+  return is(at.user) || is(at.library);
 }
 
 }  // namespace warploom::loom

@@ -182,6 +182,7 @@ void Cluster::run() {
     if (thread == nullptr) {
       if (complete_one(true)) continue;
       if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
+      if (release_any_held()) continue;
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
       if (steps() - failed_polls_ != productive_steps_) idle_rounds_ = 0;
@@ -470,9 +471,18 @@ const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write)
   return nullptr;
 }
 
+void Cluster::note_global_read(Pc pc, const char* operation, const void* begin, const void* end, bool write) {
+  if (!watch_ || write) return;
+  for (const TensorRef& ref : launch_.tensors) {
+    const auto* base = static_cast<const std::byte*>(ref.pointer);
+    if (ref.access == Access::write && begin < base + ref.bytes && end > base) watch_->depends(pc, operation);
+  }
+}
+
 void Cluster::check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
                            bool write) {
   check_unfinished(thread, pc, begin, end, write);
+  note_global_read(pc, operation, begin, end, write);
   if (tensor(begin, end, write) == nullptr)
     fail(thread, pc, "OOB-GLOBAL",
          fmt::format("{} {} global memory outside the launch's {}tensors", operation, write ? "writes" : "reads",

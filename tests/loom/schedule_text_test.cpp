@@ -40,11 +40,28 @@ TEST(ScheduleText, SeedAndSkewAreOptional) {
   EXPECT_EQ(upper->seed, 0x7f3au);
 }
 
+TEST(ScheduleText, FaultsAndDecisions) {
+  Schedule schedule{Policy::random, 0x1f, 2};
+  schedule.add(Fault::multicast);
+  schedule.add(Fault::clc);
+  schedule.decisions = {{0, 3, Choice::hold}, {2, 17, Choice::hold}, {1, 5, Choice::refuse}};
+  EXPECT_EQ(schedule.text(), "random:1f:skew=2:faults=clc,multicast:hold=0.3,2.17:refuse=1.5");
+  for (const char* text : {"random:1f:skew=2:faults=clc,multicast:hold=0.3,2.17:refuse=1.5", "eager:hold=0.3",
+                           "lazy:faults=timeout", "eager:7:refuse=0.0,4.1"}) {
+    const Result<Schedule> parsed = Schedule::parse(text);
+    ASSERT_TRUE(parsed) << parsed.error();
+    EXPECT_EQ(parsed->text(), text);
+  }
+  EXPECT_EQ(*Schedule::parse(schedule.text()), schedule);
+}
+
 TEST(ScheduleText, BadInputNamesTheForms) {
   for (const char* bad :
        {"", "fast", "Eager", "eager:", "random:0x7f", "random:g", "random:-1", "random:12345678901234567",
         "lazy:0:", "lazy:0:1", "lazy:skew=", "lazy:skew=16", "lazy:skew=-1", "lazy:0:skew=1:skew=2", "lazy:skew=1x",
-        " eager", "lazy:0:skew=99999999999"}) {
+        " eager", "lazy:0:skew=99999999999", "eager:faults=", "eager:faults=clc,clc", "eager:faults=ecc", "eager:hold=3",
+        "eager:hold=0.1,", "eager:hold=.1", "eager:hold=0.-1", "eager:refuse=0.1:hold=0.2", "eager:hold=0.1:hold=0.2",
+        "eager:faults=clc:7"}) {
     const Result<Schedule> parsed = Schedule::parse(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_NE(parsed.error().find('"' + std::string(bad) + '"'), std::string::npos) << parsed.error();

@@ -18,24 +18,9 @@
 #include "warploom/loom/event.hpp"
 #include "warploom/loom/numerics.hpp"
 #include "warploom/loom/report.hpp"
-#include "warploom/types/result.hpp"
+#include "warploom/loom/schedule.hpp"
 
 namespace warploom::loom {
-
-/// When asynchronous work completes: at once; only when nothing else can run; at random; or as harmfully as the rules
-/// allow (writes land early, reads happen late).
-enum class Policy : uint8_t { eager, lazy, random, adversarial };
-const char* to_string(Policy policy);
-
-/// Text form `policy[:seed][:skew=cta]`, seed in hex: "eager", "random:7f3a", "lazy:0:skew=1".
-struct Schedule {
-  Policy policy = Policy::eager;
-  uint64_t seed = 0;
-  int skew = -1;  ///< this CTA of every cluster runs only when no other can; -1: none
-
-  std::string text() const;
-  static Result<Schedule> parse(std::string_view text);
-};
 
 enum class Access : uint8_t { read, write };
 
@@ -80,6 +65,17 @@ struct Mutation {
   int64_t only = -1;
 };
 
+/// A finding of the checker that is known and let pass: by its code, and by a place if one is given.
+struct Suppression {
+  std::string code = {};
+  std::string file = {};  ///< how the path ends, of either side, in the kernel or in the library; "": anywhere
+  uint32_t line = 0;      ///< 0: any
+
+  /// "CODE", "CODE@file" or "CODE@file:line"; or a sentence.
+  static Result<Suppression> parse(std::string_view text);
+  bool matches(const Location& at) const;
+};
+
 struct Options {
   Schedule schedule = {};
   unsigned workers = 0;                ///< 0: one per core
@@ -89,6 +85,7 @@ struct Options {
   Numerics numerics = Numerics::fast;  ///< of wgmma and tcgen05.mma
   /// Follows every access and every barrier: races, fences, phases that only this schedule makes come out right.
   bool check = false;
+  std::vector<Suppression> suppressed = {};
   bool record_events = false;
   bool record_sites = false;  ///< fill Outcome::sites
   std::optional<Mutation> mutation = {};
@@ -113,10 +110,21 @@ struct LaunchConfig {
 /// multiple of 8 and at most 248.
 uint32_t registers_at_launch(const LaunchConfig& config);
 
+/// An operation whose result depends on the schedule: one run does not speak for the others (docs/verdict.md, P4).
+struct Point {
+  std::string operation = {};  ///< "mbarrier.test_wait", "clusterlaunchcontrol.try_cancel", ...
+  Location at = {};
+  Decision decision = {};    ///< where it is, and what was done there
+  bool may_hold = false;     ///< somebody else may go first
+  bool may_refuse = false;   ///< the answer may be no
+};
+
 struct Outcome {
   Report report = {};
   EventLog events = {};
   std::vector<Site> sites = {};
+  std::vector<Point> points = {};  ///< of a checked run
+  uint64_t suppressed = 0;         ///< findings that Options::suppressed let pass
   uint64_t steps = 0;
   uint64_t nominal_cycles = 0;  ///< of the longest cluster
   uint32_t canceled = 0;        ///< clusters that never ran because others took their work (launch control)

@@ -52,7 +52,8 @@ enum class WaitKind : uint8_t {
   tmem_alloc,
   wgmma_group,
   registers,
-  grid_dependency
+  grid_dependency,
+  held  ///< by the schedule
 };
 const char* to_string(WaitKind kind);
 
@@ -101,7 +102,7 @@ struct Report {
   bool clean() const { return findings.empty(); }
 };
 
-std::string to_text(const Report& report);
+std::string to_text(const Report& report, bool color = false);
 std::string to_json(const Report& report);  ///< one JSON object
 
 }  // namespace warploom::loom

@@ -14,6 +14,12 @@ Order::Order(uint32_t warps) : warps_(warps), last_tick_(warps, 0), nothing_(std
 
 Stamp Order::now(Agent agent) const { return {agent.warp, warps_[agent.warp].lanes[agent.lane].tick, agent.lane}; }
 
+Stamp Order::mark(Agent agent) {
+  const Stamp stamp = now(agent);
+  advance(warps_[agent.warp].lanes[agent.lane]);
+  return stamp;
+}
+
 bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
   const Warp& warp = warps_[agent.warp];
   const Lane& lane = warp.lanes[agent.lane];
@@ -354,6 +360,12 @@ void Order::phase_completed(BarrierId id) {
   barrier.current = Knowledge();
   barrier.last_told = barrier.last_in = barrier.last_out = nullptr;
   ++barrier.phases;
+}
+
+bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
+  const Barrier& barrier = barriers_[id];
+  return barrier.completed == nullptr ||
+         warps_[agent.warp].lanes[agent.lane].knows->covers(Plane::happened, *barrier.completed, own(agent));
 }
 
 void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {

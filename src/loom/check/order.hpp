@@ -61,6 +61,8 @@ class Order {
   // ---- threads
   Stamp now(Agent agent) const;
   bool covers(Agent agent, Plane plane, const Stamp& stamp) const;
+  /// A moment of its own, that whoever hears of what the thread does later knows of.
+  Stamp mark(Agent agent);
   /// A plain access to shared memory: the async proxy may not rely on it before the thread's next proxy fence.
   void accessed_shared(Agent agent);
   void fence_proxy_async(Agent agent);
@@ -111,6 +113,12 @@ class Order {
   /// A wait for so many completed phases was passed (0: nothing to wait for).
   void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr);
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
+  /// Is the thread behind the end of the last completed phase anyway?
+  bool knows_of_last_phase(Agent agent, BarrierId barrier) const;
+  /// Do the arrivals of the phase under way know of that moment?
+  bool current_covers(BarrierId barrier, const Stamp& stamp) const {
+    return barriers_[barrier].current.covers(Plane::happened, stamp);
+  }
 
   uint32_t warps() const { return static_cast<uint32_t>(warps_.size()); }
   uint32_t slots() const { return static_cast<uint32_t>(last_tick_.size()); }

@@ -29,6 +29,7 @@ Watch::Watch(Cluster& cluster)
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
   incoming_.resize(cluster.size());
+  allocations_.resize(cluster.size());
   sites_.emplace_back();
   cluster_barrier_ = order_.make_barrier();
   barriers_.push_back({.name = "the cluster barrier"});
@@ -179,7 +180,10 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
     order_.arrive_relaxed(me, id, pc);
 }
 
-void Watch::phase_completed(const Barrier& barrier) { order_.phase_completed(barrier.watched); }
+void Watch::phase_completed(const Barrier& barrier) {
+  settle_tests(barrier.watched);
+  order_.phase_completed(barrier.watched);
+}
 
 void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
   const Agent me = agent(thread);

@@ -91,6 +91,24 @@ class Watch {
   // ---- the end (watch_exit.cpp)
   void exited(const Thread& thread);
 
+  // ---- what the schedule decides (watch_choice.cpp)
+  struct PointNote {
+    Pc pc = nullptr;
+    const char* operation = "";
+    Decision decision;
+    bool may_hold = false, may_refuse = false;
+    bool matters = false;  ///< another schedule may have it come out differently
+  };
+  /// A test for a phase that was or was not complete. Not for one whose answer is only a hint.
+  void tested(Thread& thread, Pc pc, const Barrier& barrier, bool complete, bool answer, const Decision& decision);
+  /// An operation that sees what others have done to the object before it. `of_launch`: also those of other clusters.
+  void visited(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch,
+               const Decision& decision);
+  void answered(Pc pc, const Decision& decision);
+  /// Something that nothing can be decided about.
+  void depends(Pc pc, const char* operation);
+  std::span<const PointNote> points() const { return points_; }
+
  private:
   struct Site {
     Pc pc = nullptr;
@@ -105,6 +123,7 @@ class Watch {
     std::optional<Stamp> init = {}, fenced = {};
     Pc init_at = nullptr;
     uint64_t known_to[2] = {};  ///< warps, one bit each, to whom it is usable: in its CTA, from elsewhere
+    std::vector<std::pair<Stamp, size_t>> tests = {};  ///< that failed in the phase under way, with their points
   };
   /// What a work's issuers knew when it began: another one with the same may be added to it.
   struct Moment {
@@ -149,11 +168,14 @@ class Watch {
   static uint32_t rank_of(const Cta& cta);
   void learn(const Warp& warp, const KnowledgeRef& news);
   void flush(Batch& batch);
+  void allocation_changes(const Warp& warp, Pc pc, const char* operation);
   void issue_tensor(AsyncOp& op);
   void issue_commit(AsyncOp& op);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
   Order::BarrierId number_of(const NamedBarrier& barrier);
+  size_t add_point(Pc pc, const char* operation, const Decision& decision);
+  void settle_tests(Order::BarrierId id);
 
   /// Something that others do in a CTA, or that lands there.
   struct Incoming {
@@ -187,6 +209,14 @@ class Watch {
   std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
+  std::vector<std::optional<Stamp>> allocations_;  ///< of each CTA's tensor memory: the latest change
+  struct Visit {
+    Agent agent;
+    Stamp stamp;
+    size_t point = 0;
+  };
+  std::vector<PointNote> points_;
+  std::unordered_map<const void*, std::vector<Visit>> visits_;
 };
 
 }  // namespace check

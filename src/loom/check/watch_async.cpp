@@ -64,10 +64,14 @@ void Watch::issue(AsyncOp& op) {
       view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
   uint32_t bytes = op.bytes;
   if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
-  if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
   if (op.kind == AsyncOp::Kind::bulk_send)
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
-  touch_shared(op.pc, warp, *op.destination, op.offset, bytes, op.kind != AsyncOp::Kind::tma_store, view, record);
+  if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
+    for_each_stored_run(op.map, op.at, op.offset, [&](uint32_t offset, uint32_t count) {
+      touch_shared(op.pc, warp, *op.destination, offset, count, false, view, record);
+    });
+  else
+    touch_shared(op.pc, warp, *op.destination, op.offset, bytes, op.kind != AsyncOp::Kind::tma_store, view, record);
   if (op.kind == AsyncOp::Kind::tma_store) op.group->works.push_back(op.work);
   if (op.kind == AsyncOp::Kind::cp_async) {
     op.copies->works.push_back(op.work);
@@ -248,13 +252,22 @@ void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::
           record, true);
 }
 
+/// Which columns an allocation gets depends on those before it.
+void Watch::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
+  std::optional<Stamp>& last = allocations_[warp.cta->rank];
+  if (last && !order_.covers(agent(warp), Plane::happened, *last)) depends(pc, operation);
+  last = order_.mark(agent(warp));
+}
+
 void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
   for (uint32_t group = 0; group < tmem_groups; ++group)
     tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
   access(warp, pc, slot, sizeof(uint32_t), true, "tcgen05.alloc");
+  allocation_changes(warp, pc, "tcgen05.alloc");
 }
 
 void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+  if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
   const Viewpoint view(order_, agent(warp));
   Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
   record.lanes = all_lanes;

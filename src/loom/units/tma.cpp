@@ -281,6 +281,41 @@ void tma_write_box(const TensorMapArgs& map, const TmaCoordinates& at, const std
   });
 }
 
+void for_each_stored_run(const TensorMapArgs& map, const TmaCoordinates& at, uint32_t offset,
+                         const std::function<void(uint32_t, uint32_t)>& run) {
+  const Box box = box_of(map, at.mode);
+  const RowPart part = inside_part(map, box, at, true);
+  if (part.begin == part.end) return;
+  const bool whole_rows = part.begin == 0 && part.end == box.row_bytes && box.row_bytes == box.pitch;
+  uint32_t first = 0, count = 0;  // whole rows one after the other
+  for_each_row(map, box, at, [&](uint32_t row, const std::byte* global) {
+    if (global == nullptr) return;
+    if (whole_rows) {
+      if (count != 0 && row != first + count) {
+        run(offset + first * box.pitch, count * box.pitch);
+        count = 0;
+      }
+      if (count++ == 0) first = row;
+      return;
+    }
+    for_each_piece(map, box, offset + row * box.pitch, [&](uint32_t from, uint32_t to, uint32_t bytes) {
+      const uint32_t begin = std::max(to, part.begin), end = std::min(to + bytes, part.end);
+      if (begin < end) run(from + (begin - to), end - begin);
+    });
+  });
+  if (count != 0) run(offset + first * box.pitch, count * box.pitch);
+}
+
+void for_each_global_run(const TensorMapArgs& map, const TmaCoordinates& at, bool store,
+                         const std::function<void(const std::byte*, uint32_t)>& run) {
+  const Box box = box_of(map, at.mode);
+  const RowPart part = inside_part(map, box, at, store);
+  if (part.begin == part.end) return;
+  for_each_row(map, box, at, [&](uint32_t, const std::byte* global) {
+    if (global != nullptr) run(global + part.begin, part.end - part.begin);
+  });
+}
+
 namespace {
 
 __extension__ using Wide = unsigned __int128;  // a legal map may reach past 2^64

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "warploom/loom/tensor_map.hpp"
@@ -40,6 +41,12 @@ void tma_read_box(const TensorMapArgs& map, TmaMode mode, const std::byte* windo
 /// is combined with what is there.
 void tma_write_box(const TensorMapArgs& map, const TmaCoordinates& at, const std::byte* staging,
                    std::optional<Reduction> reduction = {});
+/// The bytes of shared memory that reach global memory: those of the box that are in bounds.
+void for_each_stored_run(const TensorMapArgs& map, const TmaCoordinates& at, uint32_t offset,
+                         const std::function<void(uint32_t offset, uint32_t bytes)>& run);
+/// The global bytes in bounds, row by row (clipped as above for stores).
+void for_each_global_run(const TensorMapArgs& map, const TmaCoordinates& at, bool store,
+                         const std::function<void(const std::byte* begin, uint32_t bytes)>& run);
 /// First and last+1 global byte the box touches in bounds (clipped as above for stores); begin == end: none.
 struct ByteRange {
   const std::byte* begin = nullptr;

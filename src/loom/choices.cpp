@@ -1,0 +1,52 @@
+// Points at which a thread finds out something that the schedule decides: whether a phase is complete yet, what an
+// atomic returns, which cluster launch control gives away. They are counted as they come; a schedule may name one and
+// say what happens there. Everything between them comes out the same under every schedule, or the checker reports it
+// (docs/verdict.md).
+#include <algorithm>
+
+#include "loom/machine.hpp"
+
+namespace warploom::loom {
+
+Decision Cluster::next_decision() {
+  Decision decision{.cluster = index_, .point = next_point_++, .choice = Choice::go};
+  for (const Decision& made : launch_.options->schedule.decisions)
+    if (made.cluster == decision.cluster && made.point == decision.point) decision.choice = made.choice;
+  return decision;
+}
+
+std::vector<check::Watch::PointNote> Cluster::points() const {
+  std::vector<check::Watch::PointNote> matter;
+  if (watch_)
+    std::copy_if(watch_->points().begin(), watch_->points().end(), std::back_inserter(matter),
+                 [](const check::Watch::PointNote& point) { return point.matters; });
+  return matter;
+}
+
+void Cluster::hold(Thread& thread, Pc pc, const void* object, const char* operation) {
+  held_.push_back({&thread, object});
+  thread.wait = {.kind = WaitKind::held, .pc = pc, .operation = operation};
+  park(thread);
+}
+
+void Cluster::release_held(const void* object) {
+  for (const Held& held : held_)
+    if (held.object == object) wake(*held.thread, held.thread->time);
+  std::erase_if(held_, [&](const Held& held) { return held.object == object; });
+}
+
+bool Cluster::release_any_held() {
+  if (held_.empty()) return false;
+  wake(*held_.front().thread, held_.front().thread->time);
+  held_.erase(held_.begin());
+  return true;
+}
+
+void Cluster::visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch) {
+  const Decision decision = next_decision();
+  if (decision.choice == Choice::hold) hold(thread, pc, object, operation);
+  if (watch_) watch_->visited(thread, pc, object, operation, of_launch && launch_.clusters.count() > 1, decision);
+  release_held(object);
+}
+
+}  // namespace warploom::loom
