@@ -185,6 +185,7 @@ int mutate(const RunArguments& arguments) {
     return bad("the kernel as written does not run correctly, so altering it shows nothing", arguments.json);
   }
   options.record_sites = false;
+  options.check = true;
   options.step_limit = 20 * original->steps + 1000;
 
   Json list = Json::array();

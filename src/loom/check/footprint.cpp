@@ -88,6 +88,58 @@ LineSet lines_of(const MmaOperation& op) {
   return lines;
 }
 
+namespace {
+
+/// All that an operand's place depends on, in two words.
+void add_operand(std::array<uint64_t, 6>& key, size_t at, const SmemDescriptorFields& f) {
+  key[at] = uint64_t{f.start} << 32 | f.leading_byte_offset;
+  key[at + 1] = uint64_t{f.stride_byte_offset} << 32 | f.base_offset << 8 | static_cast<uint32_t>(f.swizzle);
+}
+
+}  // namespace
+
+Footprints::Key Footprints::key_of(const WgmmaOperation& op) {
+  Key key{};
+  key[0] = uint64_t{op.form.n} << 32 | op.k << 8 | static_cast<uint32_t>(op.a_in_registers);
+  key[1] = static_cast<uint64_t>(op.form.a_type) << 24 | static_cast<uint64_t>(op.form.b_type) << 16 |
+           static_cast<uint64_t>(op.form.a_major) << 8 | static_cast<uint64_t>(op.form.b_major);
+  add_operand(key, 2, op.a);
+  add_operand(key, 4, op.b);
+  return key;
+}
+
+Footprints::Key Footprints::key_of(const MmaOperation& op) {
+  Key key{};
+  key[0] = uint64_t{1} << 63 | uint64_t{op.m} << 40 | uint64_t{op.n} << 24 | op.k << 8 |
+           static_cast<uint32_t>(op.a_in_tmem) << 1 | static_cast<uint32_t>(op.weight_stationary);
+  key[1] = static_cast<uint64_t>(op.kind) << 40 | static_cast<uint64_t>(op.cta_group) << 32 |
+           static_cast<uint64_t>(op.a_type) << 24 | static_cast<uint64_t>(op.b_type) << 16 |
+           static_cast<uint64_t>(op.a_major) << 8 | static_cast<uint64_t>(op.b_major);
+  add_operand(key, 2, op.a);
+  add_operand(key, 4, op.b);
+  return key;
+}
+
+template <class Operation>
+Footprints::Id Footprints::one(const Operation& op) {
+  const auto [entry, added] = known_.try_emplace(key_of(op), static_cast<Id>(sets_.size()));
+  if (added) sets_.push_back(std::make_unique<LineSet>(lines_of(op)));
+  return entry->second;
+}
+template Footprints::Id Footprints::one(const WgmmaOperation&);
+template Footprints::Id Footprints::one(const MmaOperation&);
+
+Footprints::Id Footprints::joined(Id a, Id b) {
+  if (a == nothing) return b;
+  const auto [entry, added] = joined_.try_emplace(uint64_t{a} << 32 | b, static_cast<Id>(sets_.size()));
+  if (added) {
+    auto both = std::make_unique<LineSet>(*sets_[a]);
+    both->add(*sets_[b]);
+    sets_.push_back(std::move(both));
+  }
+  return entry->second;
+}
+
 LineSet lines_of(const TmemCopyOperation& op) {
   LineSet lines;
   for_each_copy_unit(op, [&](uint32_t address) { lines.add(address); });

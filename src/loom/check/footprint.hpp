@@ -2,7 +2,10 @@
 // cells of tensor memory, sixteen lanes by one column.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@ class LineSet {
   void add(const LineSet& other);
   template <class Visit>
   void for_each(Visit&& visit) const {  // visit(first byte, count)
+    uint32_t first = 0, last = 0;  // a run that may go on in the next line
     for (const auto& [line, units] : lines_) {
       for (uint32_t unit = 0; unit < 8;) {
         if ((units >> unit & 1) == 0) {
@@ -27,10 +31,16 @@ class LineSet {
         }
         uint32_t end = unit;
         while (end < 8 && (units >> end & 1) != 0) ++end;
-        visit(line * 128 + unit * 16, (end - unit) * 16);
+        const uint32_t begin = line * 128 + unit * 16;
+        if (begin != last) {
+          if (first != last) visit(first, last - first);
+          first = begin;
+        }
+        last = line * 128 + end * 16;
         unit = end;
       }
     }
+    if (first != last) visit(first, last - first);
   }
   bool empty() const { return lines_.empty(); }
   void clear() { lines_.clear(); }
@@ -38,6 +48,49 @@ class LineSet {
  private:
   void add(uint32_t line, uint8_t units);
   std::vector<std::pair<uint32_t, uint8_t>> lines_;  ///< sorted by line
+};
+
+/// Sets of lines, each worked out once: a kernel issues the same instructions in the same order over and over.
+class Footprints {
+ public:
+  using Id = uint32_t;
+  static constexpr Id nothing = 0;
+
+  /// What these instructions read, one after the other.
+  template <class Operation>
+  Id with(Id before, const Operation& op) {
+    return joined(before, one(op));
+  }
+  /// One that is not looked for again.
+  Id add(LineSet lines) {
+    sets_.push_back(std::make_unique<LineSet>(std::move(lines)));
+    return static_cast<Id>(sets_.size() - 1);
+  }
+  const LineSet& operator[](Id id) const { return *sets_[id]; }
+
+ private:
+  using Key = std::array<uint64_t, 6>;
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      uint64_t hash = 0;
+      for (const uint64_t word : key) hash = (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29);
+      return hash;
+    }
+  };
+  static Key key_of(const WgmmaOperation& op);
+  static Key key_of(const MmaOperation& op);
+  template <class Operation>
+  Id one(const Operation& op);
+  Id joined(Id a, Id b);
+
+  std::vector<std::unique_ptr<LineSet>> sets_ = fresh();
+  static std::vector<std::unique_ptr<LineSet>> fresh() {
+    std::vector<std::unique_ptr<LineSet>> sets;
+    sets.push_back(std::make_unique<LineSet>());
+    return sets;
+  }
+  std::unordered_map<Key, Id, KeyHash> known_;
+  std::unordered_map<uint64_t, Id> joined_;
 };
 
 /// Operands of a wgmma that lie in shared memory.

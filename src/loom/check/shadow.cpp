@@ -73,16 +73,19 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
   }
   if (whole && unite) {
     // Every part has the same state now.
-    node.cell = node.parts[0].parts == nullptr ? node.parts[0].cell : node.parts[0].parts[0].cell;
+    const Node* part_node = &node.parts[0];
+    while (part_node->parts != nullptr) part_node = &part_node->parts[0];
+    Cell cell = part_node->cell;
+    node.cell = std::move(cell);
     node.parts.reset();
   }
 }
 
 template <class Visit>
 void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite) {
-  const uint32_t last = first + count;
-  for (uint32_t line = first / line_cells; line * line_cells < last && line < lines_.size(); ++line)
-    visit(lines_[line], 0, line * line_cells, first, last, visit_cell, unite);
+  const uint32_t last = first + count, span = part_cells[top_];
+  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
+    visit(blocks_[block], top_, block * span, first, last, visit_cell, unite);
 }
 
 void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
@@ -138,9 +141,9 @@ bool Shadow::initialised(const Node& node, uint32_t level, uint32_t begin, uint3
 }
 
 bool Shadow::initialised(uint32_t first, uint32_t count) const {
-  const uint32_t last = first + count;
-  for (uint32_t line = first / line_cells; line * line_cells < last && line < lines_.size(); ++line)
-    if (!initialised(lines_[line], 0, line * line_cells, first, last)) return false;
+  const uint32_t last = first + count, span = part_cells[top_];
+  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
+    if (!initialised(blocks_[block], top_, block * span, first, last)) return false;
   return true;
 }
 

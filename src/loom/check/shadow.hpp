@@ -1,8 +1,8 @@
 // Who touched which bytes last, and whether the next access is ordered behind them. A shadow holds one memory: shared
 // memory of a CTA byte by byte, tensor memory in cells of sixteen lanes by one column.
 //
-// Most accesses cover whole lines of 128 bytes (boxes of TMA, operands of tensor cores): a line is one cell until a
-// part of it is touched.
+// Most accesses cover whole kilobytes (boxes of TMA, operands of tensor cores): a block is one cell until a part of it
+// is touched, and again once all of it is written.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -69,8 +69,13 @@ class Shadow {
  public:
   using Report = std::function<void(const Conflict&)>;
 
-  /// `lines` of `span` cells each: 128 for bytes.
-  explicit Shadow(uint32_t lines) : lines_(lines) {}
+  static constexpr uint32_t line_cells = 128;
+
+  /// What is one cell at first: eight lines, or one.
+  enum class Block : uint8_t { kilobyte, line };
+  explicit Shadow(uint32_t lines, Block block = Block::line)
+      : top_(static_cast<uint32_t>(block)),
+        blocks_((lines * line_cells + part_cells[top_] - 1) / part_cells[top_]) {}
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
@@ -79,8 +84,6 @@ class Shadow {
   void forget(uint32_t first, uint32_t count);
   /// Written before the run: reads are fine, nobody is to be ordered behind.
   void initialise(uint32_t first, uint32_t count);
-
-  static constexpr uint32_t line_cells = 128;
 
  private:
   struct Cell {
@@ -92,8 +95,8 @@ class Shadow {
     Cell cell;
     std::unique_ptr<Node[]> parts;
   };
-  // A line has 32 parts of 4 cells, each of which may fall apart into single ones.
-  static constexpr uint32_t part_cells[] = {128, 4, 1};
+  // A block has lines, a line 32 parts of 4 cells, each of which may fall apart into single ones.
+  static constexpr uint32_t part_cells[] = {1024, 128, 4, 1};
 
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
@@ -102,7 +105,8 @@ class Shadow {
   template <class Visit>
   void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
 
-  std::vector<Node> lines_;
+  uint32_t top_;
+  std::vector<Node> blocks_;
 };
 
 }  // namespace warploom::loom::check

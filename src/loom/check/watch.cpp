@@ -25,7 +25,8 @@ Watch::Watch(Cluster& cluster)
   shared_.reserve(cluster.size());
   tensor_.reserve(cluster.size());
   for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
-    shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells);
+    shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells,
+                         Shadow::Block::kilobyte);
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
   incoming_.resize(cluster.size());

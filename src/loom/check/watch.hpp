@@ -134,7 +134,7 @@ class Watch {
   struct Batch {
     std::shared_ptr<Work> work;
     Moment moment;
-    LineSet lines;
+    Footprints::Id lines = Footprints::nothing;
     uint32_t site = 0;
     const Warp* warp = nullptr;
     Pc pc = nullptr;
@@ -198,6 +198,7 @@ class Watch {
   Order order_;
   std::vector<Shadow> shared_, tensor_;          ///< one per CTA
   std::vector<std::vector<Incoming>> incoming_;  ///< into each CTA, that no thread that left it knew of
+  Footprints footprints_;
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, uint32_t> site_index_;
   std::vector<BarrierNotes> barriers_;

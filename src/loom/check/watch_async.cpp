@@ -113,7 +113,7 @@ void Watch::flush(Batch& batch) {
   const Record record = view.record(Proxy::async, batch.site);
   for (uint32_t i = 0; i < batch.ctas; ++i) {
     const Cta& cta = cluster_.cta(batch.first_cta + i);
-    batch.lines.for_each([&](uint32_t first, uint32_t count) {
+    footprints_[batch.lines].for_each([&](uint32_t first, uint32_t count) {
       touch_shared(batch.pc, *batch.warp, cta, first, count, false, view, record);
     });
   }
@@ -129,7 +129,7 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
     batch.work = std::make_shared<Work>(batch.work == nullptr ? order_.begin(issuers)
                                                               : order_.begin_behind(issuers, *batch.work));
     batch.moment = moment(issuers);
-    batch.lines.clear();
+    batch.lines = Footprints::nothing;
     batch.site = site(op.pc, first, all_lanes, "wgmma");
     batch.warp = &first;
     batch.pc = op.pc;
@@ -137,7 +137,7 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
     batch.flushed = false;
   }
   op.work = batch.work;
-  batch.lines.add(lines_of(op.operation));
+  batch.lines = footprints_.with(batch.lines, op.operation);
 }
 
 void Watch::wgmma_commit(const Warp& warp) {
@@ -179,7 +179,7 @@ void Watch::issue_tensor(AsyncOp& op) {
                        batch.moment == moment({&issuer, 1}) && op.mma.scales == 0 && !op.mma.a_in_tmem;
   if (goes_on) {
     op.work = batch.work;
-    batch.lines.add(lines_of(op.mma));
+    batch.lines = footprints_.with(batch.lines, op.mma);
     return;
   }
   flush(batch);
@@ -220,7 +220,7 @@ void Watch::issue_tensor(AsyncOp& op) {
   if (op.kind != AsyncOp::Kind::tmem_shift) {
     batch.work = work;
     batch.moment = moment({&issuer, 1});
-    batch.lines = multiply ? lines_of(op.mma) : lines_of(op.copy);
+    batch.lines = multiply ? footprints_.with(Footprints::nothing, op.mma) : footprints_.add(lines_of(op.copy));
     batch.site = at;
     batch.warp = &warp;
     batch.pc = op.pc;
