@@ -15,6 +15,7 @@
 
 #include "loom/check/footprint.hpp"
 #include "loom/check/order.hpp"
+#include "loom/check/recorder.hpp"
 #include "loom/check/shadow.hpp"
 #include "warploom/loom/launch.hpp"
 #include "warploom/loom/report.hpp"
@@ -63,7 +64,8 @@ class Watch {
 
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
-  void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope);
+  void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
+              bool cluster_scope);
   void phase_completed(const Barrier& barrier);
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
@@ -80,6 +82,8 @@ class Watch {
   void finished(const AsyncOp& op);
   /// The thread has waited for the groups.
   void learn(Thread& thread, std::vector<WorkRef>& works);
+  /// A warp has come to it; wgmma() when all four have.
+  void wgmma_joined(const Warp& warp, WgmmaInstruction& op);
   void wgmma(const Warp& first, WgmmaInstruction& op);
   void wgmma_commit(const Warp& warp);
   void wgmma_waited(const Warp& warp, const WgmmaInstruction& last);
@@ -187,6 +191,7 @@ class Watch {
   std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
+  Recorder* recorder_ = nullptr;  ///< of tests of the checker
 };
 
 }  // namespace check

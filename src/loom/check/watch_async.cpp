@@ -34,6 +34,7 @@ bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) { retur
 }  // namespace
 
 void Watch::issue(AsyncOp& op) {
+  if (recorder_ != nullptr) recorder_->issue(op);
   const Warp& warp = *op.issuer->warp;
   const uint32_t lane = 1u << op.issuer->id.lane;
   const auto object = [&]() -> std::string {
@@ -94,6 +95,7 @@ void Watch::finished(const AsyncOp& op) {
 }
 
 void Watch::learn(Thread& thread, std::vector<WorkRef>& works) {
+  if (recorder_ != nullptr && !works.empty()) recorder_->learn(thread, works.size());
   for (const WorkRef& work : works) order_.learn(agent(thread), *work);
   works.clear();
 }
@@ -113,6 +115,10 @@ void Watch::flush(Batch& batch) {
       touch_shared(batch.pc, *batch.warp, cta, first, count, false, view, record);
     });
   }
+}
+
+void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
+  if (recorder_ != nullptr) recorder_->wgmma(warp, op);
 }
 
 void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
@@ -137,12 +143,14 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
 }
 
 void Watch::wgmma_commit(const Warp& warp) {
+  if (recorder_ != nullptr) recorder_->wgmma_commit(warp);
   flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
 }
 
 void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
   if (last.work == nullptr) return;
-  wgmma_commit(warp);
+  if (recorder_ != nullptr) recorder_->wgmma_waited(warp, last);
+  flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
   learn(warp, std::make_shared<const Knowledge>(Order::completion(*last.work)));
 }
 
@@ -255,6 +263,7 @@ void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t co
 }
 
 void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+  if (recorder_ != nullptr) recorder_->tensor_freed(warp, cta, column, columns);
   const Viewpoint view(order_, agent(warp));
   Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
   record.lanes = all_lanes;
@@ -263,6 +272,7 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
 }
 
 void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
+  if (recorder_ != nullptr) recorder_->tensor_access(warp, access);
   const auto work = std::make_shared<Work>(order_.begin(agent(warp)));
   access.work = work;
   const Viewpoint view(*work);
@@ -274,6 +284,7 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
 
 void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {
   if (access.work == nullptr) return;
+  if (recorder_ != nullptr) recorder_->tensor_waited(warp);
   order_.learn_tensor_all(agent(warp).warp, *access.work);
   order_.retire(*access.work);
 }
