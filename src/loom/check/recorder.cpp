@@ -10,8 +10,7 @@ constexpr uint32_t all_lanes = ~0u;
 using Kind = Operation::Kind;
 
 void add_lines(std::vector<Region>& regions, const LineSet& lines, uint32_t cta) {
-  lines.for_each(
-      [&](uint32_t first, uint32_t count) { regions.push_back({cta, false, false, first, count}); });
+  lines.for_each([&](uint32_t first, uint32_t count) { regions.push_back({cta, false, false, first, count}); });
 }
 
 void add_cells(std::vector<Region>& regions, const std::vector<CellRun>& runs, uint32_t first_cta, bool writes) {
@@ -153,8 +152,8 @@ void Recorder::tensor_freed(const Warp& warp, const Cta& cta, uint32_t column, u
 }
 
 void Recorder::tensor_access(const Warp& warp, const TmemAccess& access) {
-  add_cells(add(Kind::tensor_access, warp, all_lanes).regions,
-            cells_of(access.form, access.count, access.address), warp.cta->rank, !access.load);
+  add_cells(add(Kind::tensor_access, warp, all_lanes).regions, cells_of(access.form, access.count, access.address),
+            warp.cta->rank, !access.load);
 }
 
 void Recorder::tensor_waited(const Warp& warp) { add(Kind::tensor_wait, warp, all_lanes); }

@@ -19,6 +19,7 @@ Watch::Watch(Cluster& cluster)
     : cluster_(cluster),
       warps_per_cta_(static_cast<uint32_t>(cluster.cta(0).warps.size())),
       order_(cluster.size() * warps_per_cta_),
+      wgmma_issuers_(cluster.size() * warps_per_cta_),
       wgmmas_(cluster.size() * cluster.cta(0).warpgroups.size()),
       released_(size_t{cluster.size()} * cluster.cta(0).threads.size()) {
   order_.violated = [this](const Order::Violation& violation) { report(violation); };

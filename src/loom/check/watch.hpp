@@ -119,6 +119,7 @@ class Watch {
   struct Batch {
     std::shared_ptr<Work> work;
     Moment moment;
+    KnowledgeRef issuers[4];  ///< wgmma: what each warp knew
     LineSet lines;
     uint32_t site = 0;
     const Warp* warp = nullptr;
@@ -155,6 +156,7 @@ class Watch {
   void flush(Batch& batch);
   void issue_tensor(AsyncOp& op);
   void issue_commit(AsyncOp& op);
+  Work begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
   Order::BarrierId number_of(const NamedBarrier& barrier);
@@ -187,9 +189,16 @@ class Watch {
   Order::BarrierId cluster_barrier_ = 0;
   std::unordered_map<const Thread*, TensorThread> tensor_threads_;
   std::unordered_map<const Thread*, std::vector<WorkRef>> copies_;  ///< cp.async that no arrival has told of
-  std::vector<Batch> wgmmas_;                                       ///< one per warpgroup of the cluster
-  std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
-  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
+  /// What a warp's wgmmas may rely on, until it does something else.
+  struct WgmmaIssuer {
+    Moment moment;
+    KnowledgeRef relies;
+  };
+  std::vector<WgmmaIssuer> wgmma_issuers_;       ///< one per warp of the cluster
+  std::unordered_map<uint64_t, Stamp> writers_;  ///< the last work that wrote some bytes of shared memory, by place
+  std::vector<Batch> wgmmas_;                    ///< one per warpgroup of the cluster
+  std::vector<bool> released_;                   ///< threads of the cluster: by a release fence
+  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;  ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
   Recorder* recorder_ = nullptr;  ///< of tests of the checker
 };

@@ -19,13 +19,13 @@ namespace {
 
 using Kind = Step::Kind;
 
-constexpr size_t max_threads = 16, max_barriers = 40, max_flights = 64;
+constexpr size_t max_threads = 12, max_barriers = 16, max_flights = 64;
 
 struct ThreadState {
-  uint64_t at = 0;                             ///< next step
-  uint64_t flights = 0;                        ///< asynchronous steps under way
+  uint64_t at = 0;                                  ///< next step
+  uint64_t flights = 0;                             ///< asynchronous steps under way
   Buffers unfenced_reads = 0, unfenced_writes = 0;  ///< since the fence that hands them on, proxy or tcgen05
-  Buffers stale_reads = 0, stale_writes = 0;   ///< of tensor memory, by others, since this thread's last fence after
+  Buffers stale_reads = 0, stale_writes = 0;  ///< of tensor memory, by others, since this thread's last fence after
 };
 struct BarrierState {
   int32_t bytes = 0;
@@ -116,8 +116,8 @@ class Explorer {
   /// What a step is, once and for all schedules: the lists have no branches.
   struct Info {
     Mover mover = Mover::stop;
-    uint64_t flight = 0;  ///< its bit
-    uint64_t ends = 0;    ///< flights of its thread that are over when it is
+    uint64_t flight = 0;                                 ///< its bit
+    uint64_t ends = 0;                                   ///< flights of its thread that are over when it is
     std::vector<std::pair<size_t, uint64_t>> also_ends;  ///< parts of other warps' wgmmas
   };
 
@@ -255,7 +255,7 @@ class Explorer {
     for (const Step& step : first) own_[leader] |= (step.reads | step.writes) & theirs;
     for (const Step& step : second) own_[thread] |= (step.reads | step.writes) & theirs;
     names_[thread] = to;
-    has_fellows_ = true;
+    of_fellows_ |= own_[leader] | own_[thread];
   }
   std::vector<int> leaderless_groups(size_t leader, size_t thread) const {
     std::vector<int> groups = script_.groups;
@@ -263,10 +263,9 @@ class Explorer {
     return groups;
   }
   Buffers renamed(size_t thread, Buffers set) const {
-    if (leader_[thread] == thread) return set;
+    if (set == 0 || leader_[thread] == thread) return set;
     Buffers image = 0;
-    for (; set != 0; set &= set - 1)
-      image |= Buffers{1} << names_[thread][static_cast<size_t>(std::countr_zero(set))];
+    for (; set != 0; set &= set - 1) image |= Buffers{1} << names_[thread][static_cast<size_t>(std::countr_zero(set))];
     return image;
   }
 
@@ -314,22 +313,20 @@ class Explorer {
 
   /// The state's fingerprint; the same for states that differ by an exchange of threads.
   uint64_t key_of(const State& state) const {
-    Buffers of_fellows = 0;
-    for (size_t thread = 0; has_fellows_ && thread < threads_; ++thread) of_fellows |= own_[thread];
-    std::array<uint64_t, max_threads> keys;
+    std::array<uint64_t, max_threads> keys, waits = {};
+    for (size_t i = 0; i < script_.counts.size(); ++i)
+      for (uint32_t left = state.barriers[i].waiting; left != 0; left &= left - 1)
+        waits[static_cast<size_t>(std::countr_zero(left))] |= uint64_t{1} << i;
     for (size_t thread = 0; thread < threads_; ++thread) {
       const ThreadState& t = state.threads[thread];
-      const Buffers seen = ~of_fellows | own_[thread];
+      const Buffers seen = ~of_fellows_ | own_[thread];
       Key key;
       key.mix(t.at * 0x94d049bb133111ebu ^ t.flights);
       key.mix(renamed(thread, t.unfenced_reads & seen));
       key.mix(renamed(thread, t.unfenced_writes & seen));
       key.mix(renamed(thread, t.stale_reads & seen));
       key.mix(renamed(thread, t.stale_writes & seen));
-      uint64_t waits = 0;
-      for (size_t i = 0; i < script_.counts.size(); ++i)
-        waits |= uint64_t{state.barriers[i].waiting >> thread & 1u} << i;
-      key.mix(waits);
+      key.mix(waits[thread]);
       // What others hold against this thread's own buffers goes with it.
       if (own_[thread] != 0)
         for (size_t other = 0; other < threads_; ++other) {
@@ -548,6 +545,9 @@ class Explorer {
     if (finished(state, thread)) return false;
     for (size_t i = 0; i < script_.counts.size(); ++i)
       if ((state.barriers[i].waiting >> thread & 1) != 0) return false;
+    const Info& next_info = infos_[thread][state.threads[thread].at];
+    if (!plain_ && next_info.mover == Mover::stop && !enabled(state, thread, step_at(state, thread), next_info))
+      return false;
     State after = state;
     ThreadState& mine = after.threads[thread];
     const auto accesses = [&](const Step& step) {
@@ -665,8 +665,9 @@ class Explorer {
     for (size_t thread = 0; thread < threads_; ++thread) {
       signalled |= later_signals_[thread][state.threads[thread].at];
       for (uint64_t left = state.threads[thread].flights & signals_[thread]; left != 0; left &= left - 1)
-        signalled |= uint64_t{1}
-                     << script_.threads[thread][flights_[thread][static_cast<size_t>(std::countr_zero(left))].step].barrier;
+        signalled |=
+            uint64_t{1}
+            << script_.threads[thread][flights_[thread][static_cast<size_t>(std::countr_zero(left))].step].barrier;
     }
     for (size_t thread = 0; thread < threads_; ++thread) {
       if (finished(state, thread)) continue;
@@ -720,15 +721,16 @@ class Explorer {
   const Script& script_;
   const size_t threads_;
   const bool plain_;
-  bool fits_ = true, has_fellows_ = false;
-  Buffers fenced_ = 0;                              ///< that asynchronous work touches
-  std::array<Buffers, max_threads> tensor_of_ = {};  ///< tensor memory that the thread's operations touch
-  std::array<size_t, max_threads> leader_ = {};     ///< the first of the threads it may change places with
-  std::array<Buffers, max_threads> own_ = {};       ///< buffers that go with it
+  bool fits_ = true;
+  Buffers fenced_ = 0;                                       ///< that asynchronous work touches
+  std::array<Buffers, max_threads> tensor_of_ = {};          ///< tensor memory that the thread's operations touch
+  std::array<size_t, max_threads> leader_ = {};              ///< the first of the threads it may change places with
+  std::array<Buffers, max_threads> own_ = {};                ///< buffers that go with it
+  Buffers of_fellows_ = 0;                                   ///< all of those
   std::array<std::array<int, 64>, max_threads> names_ = {};  ///< ... and their names with the leader
-  std::vector<std::vector<Info>> infos_;      ///< [thread][step]
-  std::vector<std::vector<Flight>> flights_;  ///< [thread][bit]
-  std::vector<uint64_t> stores_, signals_;    ///< [thread], bits of flights
+  std::vector<std::vector<Info>> infos_;                     ///< [thread][step]
+  std::vector<std::vector<Flight>> flights_;                 ///< [thread][bit]
+  std::vector<uint64_t> stores_, signals_;                   ///< [thread], bits of flights
   std::vector<std::vector<uint64_t>> later_signals_;  ///< [thread][step]: barriers that it or a later one signals
   std::vector<State> stack_;
   Seen seen_;
@@ -738,8 +740,7 @@ class Explorer {
 Outcome search(const Script& script, size_t limit, bool plain) {
   Outcome outcome;
   outcome.truncated = true;
-  if (script.threads.size() > max_threads || script.counts.size() > max_barriers || script.buffers > 64)
-    return outcome;
+  if (script.threads.size() > max_threads || script.counts.size() > max_barriers || script.buffers > 64) return outcome;
   Explorer explorer(script, plain);
   return explorer.fits() ? explorer.explore(limit) : outcome;
 }

@@ -145,8 +145,7 @@ struct SmallGemm {
       : params(p), input(storage.input), writer(make_writer(p, storage)), a{&p.maps.a, tile_m}, b{&p.maps.b, tile_n} {}
   static Writer make_writer(const Params& p, Storage& storage) noexcept {
     if constexpr (stores) {
-      return Writer({&p.maps.d, reinterpret_cast<bf16*>(p.out), tile_n, p.maps.tiles * tile_m, tile_n},
-                    storage.writer);
+      return Writer({&p.maps.d, reinterpret_cast<bf16*>(p.out), tile_n, p.maps.tiles * tile_m, tile_n}, storage.writer);
     } else {
       (void)p, (void)storage;
       return {};
@@ -203,7 +202,10 @@ struct SmallHopper {
   }
 
   SmallHopper(const Params& p, Storage& storage, uint32_t group) noexcept
-      : params(p), input(storage.input), writer(&p.maps.d, storage.writer, group), a{&p.maps.a, tile_m},
+      : params(p),
+        input(storage.input),
+        writer(&p.maps.d, storage.writer, group),
+        a{&p.maps.a, tile_m},
         b{&p.maps.b, tile_n} {}
   StaticPersistent<Cluster> tiles() const noexcept { return {params.maps.tiles, 1, params.maps.k_blocks}; }
   static void run(const Params& params) noexcept { HopperSkeleton<SmallHopper>::run(params); }
@@ -287,9 +289,10 @@ struct SharedTable {
           auto slot = ring.consume();
           for (uint32_t i = 0; i < 2; ++i)
             for (int part = 0; part < ctas; ++part)
-              sum[i].words[0] += arch::load_shared(reinterpret_cast<const Unit*>(
-                                                       Part(storage.table[slot.index()][part]).unit(lane % 8, lane / 8 + 4 * i)))
-                                     .words[0];
+              sum[i].words[0] +=
+                  arch::load_shared(reinterpret_cast<const Unit*>(
+                                        Part(storage.table[slot.index()][part]).unit(lane % 8, lane / 8 + 4 * i)))
+                      .words[0];
         }
         if (lane == 0) arch::bulk_wait_group_read<0>();
         arch::syncwarp();
@@ -375,8 +378,8 @@ struct Relay {
       if (!arch::elect_one()) return;
       for (int round = 0; round < rounds; ++round) {
         auto slot = input.produce();
-        arch::tma_load<1>(Part(storage.input[slot.index()]).address(), params.maps.a,
-                          arch::shared_address(slot.mbar()), {0, 8 * round});
+        arch::tma_load<1>(Part(storage.input[slot.index()]).address(), params.maps.a, arch::shared_address(slot.mbar()),
+                          {0, 8 * round});
       }
       input.drain();
     } else if (warp < 3) {
@@ -418,14 +421,19 @@ std::vector<RecordedKernel> recorded_kernels() {
   return {
       {"gemm, 2 stages, 1 accumulator, 1 tile of 3 blocks", run_gemm<One, 2, 1, false, 1, 3>},
       {"gemm, 2 stages, 1 accumulator, 2 tiles of 2 blocks", run_gemm<One, 2, 1, false, 2, 2>},
-      {"gemm, 3 stages, 2 accumulators, 3 tiles of 2 blocks", run_gemm<One, 3, 2, false, 3, 2>},
+      {"gemm, 3 stages, 1 accumulator, 2 tiles of 4 blocks", run_gemm<One, 3, 1, false, 2, 4>},
+      {"gemm, 2 stages, 2 accumulators, 3 tiles of 2 blocks", run_gemm<One, 2, 2, false, 3, 2>},
       {"gemm with TMA stores, 2 stages, 1 accumulator, 2 tiles of 2 blocks", run_gemm<One, 2, 1, true, 2, 2>},
-      {"gemm on a CTA pair, 2 stages, 1 accumulator, 1 tile of 3 blocks", run_gemm<Pair, 2, 1, false, 2, 3>},
+      {"gemm with TMA stores, 2 stages, 2 accumulators, 3 tiles of 2 blocks", run_gemm<One, 2, 2, true, 3, 2>},
+      {"gemm on a CTA pair, 1 stage, 1 accumulator, 1 tile of 2 blocks", run_gemm<Pair, 1, 1, false, 2, 2>, true},
       {"wgmma gemm, 2 stages, 1 tile of 4 blocks", run_hopper<2, 1, 4>},
-      {"wgmma gemm, 3 stages, 2 tiles of 2 blocks", run_hopper<3, 2, 2>},
+      {"wgmma gemm, 3 stages, 2 tiles of 3 blocks", run_hopper<3, 2, 3>},
+      {"wgmma gemm, 2 stages, 3 tiles of 2 blocks", run_hopper<2, 3, 2>},
       {"table, 1 CTA, 2 stages, 2 readers, 4 rounds", run_table<1, 2, 2, 4>},
       {"table shared by 2 CTAs, 2 stages, 1 reader each, 4 rounds", run_table<2, 2, 1, 4>},
+      {"table shared by 2 CTAs, 2 stages, 2 readers each, 3 rounds", run_table<2, 2, 2, 3>},
       {"relay, 2 stages, 4 rounds", run_relay<2, 4>},
+      {"relay, 3 stages, 5 rounds", run_relay<3, 5>},
   };
 }
 

@@ -1,6 +1,7 @@
 // One schedule of a script, with the clocks and the shadow of the checker, told what the machine would tell them.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <memory>
 
 #include "loom/check/shadow.hpp"
@@ -101,7 +102,8 @@ class Runner {
   };
   /// One wgmma of a warpgroup.
   struct Wgmma {
-    std::vector<uint32_t> joined;
+    uint32_t joined = 0;
+    Knowledge relies;
     WorkPtr work;
   };
 
@@ -247,7 +249,8 @@ class Runner {
       case Kind::tensor_after: each_lane(thread, step, [&](Agent lane) { order_.tensor_fence_after(lane); }); break;
       case Kind::load:
       case Kind::store: {
-        const auto work = std::make_shared<Work>(order_.begin(self));
+        const auto work = std::make_shared<Work>(step.kind == Kind::store ? order_.begin(self, Tells::end)
+                                                                          : begin_write(self, step.writes));
         const Viewpoint view(*work);
         touch(step, ~Buffers{0}, view, view.record(Proxy::async, 0));
         me.flights.push_back({step, work});
@@ -262,13 +265,13 @@ class Runner {
         break;
       case Kind::multiply: multiply(thread, step); break;
       case Kind::commit: {
-        const auto work = std::make_shared<Work>(order_.begin(self));
+        const auto work = std::make_shared<Work>(order_.begin(self, Tells::end));
         for (const Products& products : me.products) Order::include(*work, *products.work);
         me.flights.push_back({step, work});
         break;
       }
       case Kind::tensor_access: {
-        const auto work = std::make_shared<Work>(order_.begin(agent(thread)));
+        const auto work = std::make_shared<Work>(order_.begin(agent(thread), Tells::tensor));
         const Viewpoint view(*work);
         touch(step, ~Buffers{0}, view, view.record(Proxy::tensor, 0));
         me.tensor.push_back(work);
@@ -287,11 +290,18 @@ class Runner {
         if (me.groups.size() > step.pending) {
           const size_t covered = me.groups[me.groups.size() - 1 - step.pending];
           if (covered != 0)
-            order_.learn_all(static_cast<uint32_t>(thread), std::make_shared<const Knowledge>(Order::completion(
-                                                                *wgmmas(thread)[covered - 1].work)));
+            order_.learn_all(static_cast<uint32_t>(thread),
+                             std::make_shared<const Knowledge>(Order::completion(*wgmmas(thread)[covered - 1].work)));
         }
         break;
     }
+  }
+
+  Work begin_write(Agent issuer, Buffers place) {
+    const auto [before, first] = writers_.try_emplace(place);
+    Work work = first ? order_.begin(issuer, Tells::memory) : order_.begin_over(issuer, before->second);
+    before->second = work.stamp;
+    return work;
   }
 
   void multiply(size_t thread, const Step& step) {
@@ -301,8 +311,8 @@ class Runner {
     const Products* behind = nullptr;
     for (const Products& other : me.products)
       if ((other.tensor & tensor) != 0) behind = &other;
-    const auto work = std::make_shared<Work>(behind == nullptr ? order_.begin(self)
-                                                               : order_.begin_behind({&self, 1}, *behind->work));
+    const auto work = std::make_shared<Work>(
+        behind == nullptr ? order_.begin(self, Tells::tensor) : order_.begin_behind(order_.issue(self), *behind->work));
     const Viewpoint view(*work);
     touch(step, script_.tensor, view, view.record(Proxy::tensor, 0));
     touch(step, ~script_.tensor, view, view.record(Proxy::async, 0));
@@ -318,12 +328,15 @@ class Runner {
     std::vector<Wgmma>& group = wgmmas(thread);
     const size_t index = threads_[thread].wgmmas++;
     if (group.size() <= index) group.resize(index + 1);
-    group[index].joined.push_back(static_cast<uint32_t>(thread));
-    if (group[index].joined.size() != 4) return;
-    std::vector<Agent> issuers;
-    for (const uint32_t warp : group[index].joined) issuers.push_back(agent(warp));
-    group[index].work = std::make_shared<Work>(
-        index == 0 ? order_.begin(issuers) : order_.begin_behind(issuers, *group[index - 1].work));
+    Knowledge relies = order_.issue(agent(thread));
+    if (group[index].joined++ == 0)
+      group[index].relies = std::move(relies);
+    else
+      group[index].relies.meet(relies);
+    if (group[index].joined != 4) return;
+    group[index].work =
+        std::make_shared<Work>(index == 0 ? order_.begin(group[index].relies, Tells::end)
+                                          : order_.begin_behind(group[index].relies, *group[index - 1].work));
     const Viewpoint view(*group[index].work);
     touch(step, ~Buffers{0}, view, view.record(Proxy::async, 0));
   }
@@ -340,10 +353,9 @@ class Runner {
       Barrier& to = barrier(flight.step);
       order_.complete(*flight.work, to.id, arrival);
       const uint64_t before = to.state.phase;
-      settle(to, before,
-             arrival ? to.state.arrive(1) : to.state.complete_tx(static_cast<uint32_t>(flight.step.bytes)));
+      settle(to, before, arrival ? to.state.arrive(1) : to.state.complete_tx(static_cast<uint32_t>(flight.step.bytes)));
     }
-    order_.retire(*flight.work);
+    if (flight.step.kind != Kind::load) order_.retire(*flight.work);
   }
 
   const Script& script_;
@@ -352,6 +364,7 @@ class Runner {
   Shadow shadow_;
   std::vector<Thread> threads_;
   std::vector<Barrier> barriers_;
+  std::map<Buffers, Stamp> writers_;
   std::vector<std::vector<Wgmma>> wgmmas_;  ///< [group]
   Outcome outcome_;
 };

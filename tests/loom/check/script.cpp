@@ -152,17 +152,18 @@ bool pick(const Script& script, Random& random, Place& place, const Wanted& want
   return found != 0;
 }
 
-/// Warps of a group that did not execute the same wgmmas would be another kind of error, which the machine sees at once.
+/// Warps of a group that did not execute the same wgmmas would be another kind of error, which the machine sees at
+/// once.
 bool may_go(const Step& step) { return step.kind != Kind::wgmma && step.kind != Kind::wgmma_commit; }
 
-/// Another buffer of the same memory.
-Buffers other_buffer(const Script& script, Buffers set, Random& random) {
+/// `set` with one of its buffers replaced by another of the same memory that the step does not touch yet.
+Buffers other_buffer(const Script& script, const Step& step, Buffers set, Random& random) {
   uint32_t from = random.below(static_cast<uint32_t>(std::popcount(set)));
   Buffers old = set;
   while (from-- != 0) old &= old - 1;
   old &= ~(old - 1);
-  const Buffers all = (Buffers{1} << script.buffers) - 1;
-  Buffers others = ((old & script.tensor) != 0 ? script.tensor : all & ~script.tensor) & ~set;
+  const Buffers all = script.buffers == 64 ? ~Buffers{0} : (Buffers{1} << script.buffers) - 1;
+  Buffers others = ((old & script.tensor) != 0 ? script.tensor : all & ~script.tensor) & ~(step.reads | step.writes);
   if (others == 0) return set;
   uint32_t to = random.below(static_cast<uint32_t>(std::popcount(others)));
   while (to-- != 0) others &= others - 1;
@@ -217,7 +218,7 @@ std::string mutate(Script& script, Random& random) {
       Step& step = step_at(place);
       const Step before = step;
       const bool writes = step.reads == 0 || (step.writes != 0 && random.below(2) == 0);
-      (writes ? step.writes : step.reads) = other_buffer(script, writes ? step.writes : step.reads, random);
+      (writes ? step.writes : step.reads) = other_buffer(script, step, writes ? step.writes : step.reads, random);
       if (step == before) return {};
       // A wgmma has the same operands in all four warps.
       if (step.kind == Kind::wgmma) {

@@ -1,5 +1,5 @@
-// Synchronisation without data: warps as lists of steps, small enough to try every schedule. `explore` is the oracle: it
-// searches all of them and knows nothing of clocks. `run_once` executes one schedule with the checker's clocks.
+// Synchronisation without data: warps as lists of steps, small enough to try every schedule. `explore` is the oracle:
+// it searches all of them and knows nothing of clocks. `run_once` executes one schedule with the checker's clocks.
 //
 // Scripts are written by hand, made by `pipeline`, or recorded from kernels that run on the machine (recorded.hpp).
 #pragma once
