@@ -212,7 +212,7 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
     // An arrival whose count the seam took to zero is no signal at all.
     if (signal.arrivals == 0 && altered.count != 0) continue;
     thread.token = token_of(barrier->state);
-    if (watch_) watch_->signal(thread, pc, *barrier, kind, cluster_scope);
+    if (watch_) watch_->signal(thread, pc, *barrier, kind, signal.arrivals, signal.bytes, cluster_scope);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
     if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))

@@ -13,8 +13,9 @@ namespace warploom::loom {
 
 struct Warp;
 namespace check {
+class Knowledge;
 struct Work;
-}
+}  // namespace check
 
 inline constexpr uint32_t warpgroup_warps = 4;
 inline constexpr uint32_t whole_warpgroup = (1u << warpgroup_warps) - 1;
@@ -34,7 +35,9 @@ struct WgmmaInstruction {
   bool complete = false;
   uint64_t issued = 0;  ///< when the last warp came
   uint64_t finish = 0;
-  std::shared_ptr<const check::Work> work;  ///< where the run is checked
+  // Where the run is checked: what each warp knew when it came to it.
+  std::shared_ptr<const check::Knowledge> relies[warpgroup_warps];
+  std::shared_ptr<const check::Work> work;
 };
 
 /// A warp's own view: what it has issued, committed and not yet waited for.

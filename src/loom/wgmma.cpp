@@ -181,6 +181,7 @@ void Cluster::wgmma(Warp& warp, const Posted& posted) {
   queue.open.push_back(op);
   op->joined |= 1u << (warp.index - first);
   op->issued = std::max(op->issued, posted.time);
+  if (watch_) watch_->wgmma_joined(warp, *op);
   if (op->joined != whole_warpgroup) return;
   group.forming.erase(open);
   start_wgmma(*cta.warps[first], *op);

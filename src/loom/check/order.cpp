@@ -5,7 +5,8 @@
 
 namespace warploom::loom::check {
 
-Order::Order(uint32_t warps) : warps_(warps), last_tick_(warps, 0), nothing_(std::make_shared<const Knowledge>()) {
+Order::Order(uint32_t warps)
+    : warps_(warps), last_tick_(warps, 0), tells_(warps, Tells::all), nothing_(std::make_shared<const Knowledge>()) {
   for (Warp& warp : warps_)
     for (Lane& lane : warp.lanes) lane.knows = nothing_;
 }
@@ -178,53 +179,77 @@ void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
 
 // ---- asynchronous work
 
-Stamp Order::take_slot(const Knowledge& relies) {
-  // Only a slot whose last user the issuer knows to be over: else the two could not be told apart. The oldest are the
-  // likeliest; beyond a few a new slot is cheaper.
-  const size_t tries = std::min<size_t>(free_.size(), 16);
+namespace {
+
+std::span<const Plane> planes_of(Tells tells) {
+  static constexpr Plane end[] = {Plane::happened}, memory[] = {Plane::happened, Plane::visible, Plane::async},
+                         tensor[] = {Plane::happened, Plane::tensor};
+  switch (tells) {
+    case Tells::all: break;
+    case Tells::end: return end;
+    case Tells::memory: return memory;
+    case Tells::tensor: return tensor;
+  }
+  return all_planes;
+}
+
+}  // namespace
+
+Stamp Order::take_slot(const Knowledge& relies, Tells tells) {
+  // Only a slot whose last user the issuer knows to be over: else the two could not be told apart. And only one whose
+  // users tell no more than the issuer knows of them: who learns of the new one then learns nothing of theirs that the
+  // issuer could not have told. The oldest are the likeliest; beyond a few a new slot is cheaper.
+  std::vector<uint32_t>& free = free_[static_cast<size_t>(tells)];
+  const size_t tries = std::min<size_t>(free.size(), 16);
   for (size_t i = 0; i < tries; ++i) {
-    const uint32_t slot = free_[i];
-    if (!relies.covers(Plane::happened, {slot, last_tick_[slot], whole_slot})) continue;
-    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+    const uint32_t slot = free[i];
+    bool known = true;
+    for (const Plane plane : planes_of(tells))
+      known = known && relies.covers(plane, {slot, last_tick_[slot], whole_slot});
+    if (!known) continue;
+    free.erase(free.begin() + static_cast<std::ptrdiff_t>(i));
     return {slot, ++last_tick_[slot], whole_slot};
   }
   last_tick_.push_back(1);
+  tells_.push_back(tells);
   return {static_cast<uint32_t>(last_tick_.size() - 1), 1, whole_slot};
 }
 
-Work Order::prepare(std::span<const Agent> issuers) {
+Knowledge Order::issue(Agent issuer) {
+  Lane& lane = warps_[issuer.warp].lanes[issuer.lane];
+  Knowledge relies = *lane.knows;
+  add_own(relies, issuer);
+  // Of tensor memory it may rely on what was fenced. What others told about it and was not, it may not use.
+  relies.forget(Plane::tensor);
+  if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
+  advance(lane);
+  return relies;
+}
+
+Work Order::begin_at(Stamp stamp, Knowledge relies) {
   Work work;
-  bool first = true;
-  for (const Agent issuer : issuers) {
-    Lane& lane = warps_[issuer.warp].lanes[issuer.lane];
-    Knowledge relies = *lane.knows;
-    add_own(relies, issuer);
-    // Of tensor memory it may rely on what was fenced. What others told about it and was not, it may not use.
-    relies.forget(Plane::tensor);
-    if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
-    if (first)
-      work.relies = std::move(relies);
-    else
-      work.relies.meet(relies);
-    first = false;
-    advance(lane);
-  }
+  work.stamp = stamp;
+  work.relies = std::move(relies);
+  for (const Plane plane : planes_of(tells_[stamp.slot])) work.tells.raise(plane, stamp);
   return work;
 }
 
-Work Order::begin(std::span<const Agent> issuers) {
-  Work work = prepare(issuers);
-  work.stamp = take_slot(work.relies);
-  for (const Plane plane : all_planes) work.tells.raise(plane, work.stamp);
-  return work;
+Work Order::begin(Knowledge relies, Tells tells) {
+  const Stamp stamp = take_slot(relies, tells);
+  return begin_at(stamp, std::move(relies));
 }
 
-Work Order::begin_behind(std::span<const Agent> issuers, const Work& earlier) {
-  Work work = prepare(issuers);
-  work.relies.join(completion(earlier));
-  work.stamp = {earlier.stamp.slot, ++last_tick_[earlier.stamp.slot], whole_slot};
-  for (const Plane plane : all_planes) work.tells.raise(plane, work.stamp);
-  return work;
+Work Order::begin_behind(Knowledge relies, const Work& earlier) {
+  relies.join(completion(earlier));
+  return begin_at({earlier.stamp.slot, ++last_tick_[earlier.stamp.slot], whole_slot}, std::move(relies));
+}
+
+Work Order::begin_over(Agent issuer, const Stamp& earlier) {
+  Knowledge relies = issue(issuer);
+  // Nobody will ask for the writes of `earlier` again, so that nobody can mistake the knowledge of this one for theirs.
+  if (last_tick_[earlier.slot] != earlier.tick || !relies.covers(Plane::happened, earlier))
+    return begin(std::move(relies), Tells::memory);
+  return begin_at({earlier.slot, ++last_tick_[earlier.slot], whole_slot}, std::move(relies));
 }
 
 void Order::include(Work& work, const Work& earlier) {
@@ -233,7 +258,8 @@ void Order::include(Work& work, const Work& earlier) {
 }
 
 void Order::retire(const Work& work) {
-  if (last_tick_[work.stamp.slot] == work.stamp.tick) free_.push_back(work.stamp.slot);
+  const uint32_t slot = work.stamp.slot;
+  if (last_tick_[slot] == work.stamp.tick) free_[static_cast<size_t>(tells_[slot])].push_back(slot);
 }
 
 Knowledge Order::completion(const Work& work) {
@@ -370,18 +396,20 @@ bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
 
 void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   Barrier& barrier = barriers_[id];
-  if (phases == 0 || barrier.completed == nullptr) return;
   Lane& lane = warps_[agent.warp].lanes[agent.lane];
-  if (barrier.before != nullptr && violated && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
-    violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
-  if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
-    lane.knows = barrier.last_out;
-  } else {
-    barrier.last_in = lane.knows;
-    learn(agent, barrier.completed);
-    barrier.last_out = lane.knows;
+  if (phases != 0 && barrier.completed != nullptr) {
+    if (barrier.before != nullptr && violated && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
+      violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+    if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
+      lane.knows = barrier.last_out;
+    } else {
+      barrier.last_in = lane.knows;
+      learn(agent, barrier.completed);
+      barrier.last_out = lane.knows;
+    }
   }
-  // The wait is a moment of its own, before whatever the thread does next.
+  // The wait is a moment of its own, before whatever the thread does next. One that has nothing to wait for is too:
+  // when the first phase is complete, its parity says "not yet".
   const uint32_t bit = 1u << agent.lane;
   const auto same = [&](const WaitRecord& wait) {
     return wait.warp == agent.warp && wait.tick == lane.tick && wait.at == at;

@@ -34,6 +34,14 @@ struct Work {
   Knowledge tells;  ///< what those see who learn of its end: its own writes, for a commit those of the work it covers
 };
 
+/// What others may learn of work, beside that it is over: that its writes are seen, and by whom.
+enum class Tells : uint8_t {
+  all,
+  end,     ///< no more: it writes nothing (commits, stores, wgmma)
+  memory,  ///< ... its writes to shared memory
+  tensor,  ///< ... to tensor memory
+};
+
 enum class PhaseRule : uint8_t {
   arrival_early,  ///< P1: an arrival or bytes of phase n+1 that could land in phase n
   expect_late,    ///< P1b: bytes announced too late: the phase could complete without them
@@ -80,11 +88,14 @@ class Order {
   }
 
   // ---- asynchronous work
-  /// Issued by one thread, or by several together (a warp, a warpgroup): it may rely on what all of them know.
-  Work begin(std::span<const Agent> issuers);
-  Work begin(Agent issuer) { return begin(std::span(&issuer, 1)); }
+  /// What work may rely on that the thread issues now. What the thread does next is later than its issue.
+  Knowledge issue(Agent issuer);
+  Work begin(Knowledge relies, Tells tells = Tells::all);
+  Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells); }
   /// Ordered by the hardware behind `earlier` as well: takes its slot over.
-  Work begin_behind(std::span<const Agent> issuers, const Work& earlier);
+  Work begin_behind(Knowledge relies, const Work& earlier);
+  /// Writes all that `earlier` has written in shared memory: takes its slot over, if the issuer knows that it is over.
+  Work begin_over(Agent issuer, const Stamp& earlier);
   /// Its end also tells that of `earlier` (a commit).
   static void include(Work& work, const Work& earlier);
   /// Nothing of it is in flight any more: its slot may be used again by those who know.
@@ -170,12 +181,13 @@ class Order {
   static void advance(Lane& lane);
   void signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes);
   static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
-  Work prepare(std::span<const Agent> issuers);
-  Stamp take_slot(const Knowledge& relies);
+  Work begin_at(Stamp stamp, Knowledge relies);
+  Stamp take_slot(const Knowledge& relies, Tells tells);
 
   std::vector<Warp> warps_;
   std::vector<uint32_t> last_tick_;  ///< of every slot
-  std::vector<uint32_t> free_;       ///< slots of retired work
+  std::vector<Tells> tells_;         ///< ... what its users tell
+  std::vector<uint32_t> free_[4];    ///< slots of retired work, by what it told
   std::vector<Barrier> barriers_;
   KnowledgeRef nothing_;
 };

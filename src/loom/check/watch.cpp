@@ -19,6 +19,7 @@ Watch::Watch(Cluster& cluster)
     : cluster_(cluster),
       warps_per_cta_(static_cast<uint32_t>(cluster.cta(0).warps.size())),
       order_(cluster.size() * warps_per_cta_),
+      wgmma_issuers_(cluster.size() * warps_per_cta_),
       wgmmas_(cluster.size() * cluster.cta(0).warpgroups.size()),
       released_(size_t{cluster.size()} * cluster.cta(0).threads.size()) {
   order_.violated = [this](const Order::Violation& violation) { report(violation); };
@@ -34,6 +35,7 @@ Watch::Watch(Cluster& cluster)
   sites_.emplace_back();
   cluster_barrier_ = order_.make_barrier();
   barriers_.push_back({.name = "the cluster barrier"});
+  recorder_ = Recorder::take(cluster);
 }
 
 uint32_t Watch::rank_of(const Cta& cta) { return cta.rank; }
@@ -65,7 +67,10 @@ Watch::Moment Watch::moment(std::span<const Agent> agents) const {
 
 // ---- threads
 
-void Watch::synchronise(const Warp& warp, uint32_t mask) { order_.synchronise(agent(warp).warp, mask); }
+void Watch::synchronise(const Warp& warp, uint32_t mask) {
+  if (recorder_ != nullptr) recorder_->synchronise(warp, mask);
+  order_.synchronise(agent(warp).warp, mask);
+}
 
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
                   const Viewpoint& view, const Record& record, bool tensor) {
@@ -78,6 +83,7 @@ void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint3
 
 void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
                    const char* operation) {
+  if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
   touch_shared(pc, *thread.warp, owner, offset, bytes, write, view,
@@ -88,6 +94,7 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
 }
 
 void Watch::access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation) {
+  if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
   const Viewpoint view(order_, agent(warp));
   Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, operation));
   record.lanes = all_lanes;
@@ -96,12 +103,14 @@ void Watch::access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, boo
 }
 
 void Watch::fence_proxy_async(Thread& thread, bool release) {
+  if (recorder_ != nullptr) recorder_->fence_proxy(thread);
   order_.fence_proxy_async(agent(thread));
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = release;
   fence_mbarrier_init(thread);
 }
 
 void Watch::tensor_fence(Thread& thread, bool before) {
+  if (recorder_ != nullptr) recorder_->tensor_fence(thread, before);
   if (before)
     order_.tensor_fence_before(agent(thread));
   else
@@ -159,11 +168,13 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
       {first});
 }
 
-void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope) {
+void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
+                   bool cluster_scope) {
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "an arrival");
   const Order::BarrierId id = barrier.watched;
   const bool tells = barrier.cta == thread.cta || cluster_scope;
+  if (recorder_ != nullptr) recorder_->signal(thread, barrier, kind, arrivals, bytes, tells);
   if (barrier.cta != thread.cta)
     came_into(*barrier.cta, order_.now(me), pc, *thread.warp, 1u << thread.id.lane, "a signal");
   switch (kind) {
@@ -187,6 +198,7 @@ void Watch::phase_completed(const Barrier& barrier) {
 }
 
 void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
+  if (recorder_ != nullptr) recorder_->passed(thread, barrier, phases);
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a wait");
   order_.passed(me, barrier.watched, phases, pc);
@@ -205,10 +217,12 @@ Order::BarrierId Watch::number_of(const NamedBarrier& barrier) {
 }
 
 void Watch::arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier) {
+  if (recorder_ != nullptr) recorder_->arrive(warp, barrier);
   order_.arrive(agent(warp), number_of(barrier), pc);
 }
 
 void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waiting) {
+  if (recorder_ != nullptr) recorder_->completed(barrier, waiting);
   const Order::BarrierId id = number_of(barrier);
   order_.phase_completed(id);
   for (const Warp* warp : waiting)
@@ -216,7 +230,9 @@ void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waitin
 }
 
 void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
-  if (release || released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread])
+  const bool tells = release || released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread];
+  if (recorder_ != nullptr) recorder_->cluster_arrive(thread, tells);
+  if (tells)
     order_.arrive(agent(thread), cluster_barrier_, pc);
   else
     order_.arrive_relaxed(agent(thread), cluster_barrier_, pc);
@@ -225,6 +241,7 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
 
 void Watch::cluster_passed(Thread& thread, Pc pc) {
+  if (recorder_ != nullptr) recorder_->cluster_passed(thread);
   order_.passed(agent(thread), cluster_barrier_, order_.phases(cluster_barrier_), pc);
 }
 

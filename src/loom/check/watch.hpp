@@ -15,6 +15,7 @@
 
 #include "loom/check/footprint.hpp"
 #include "loom/check/order.hpp"
+#include "loom/check/recorder.hpp"
 #include "loom/check/shadow.hpp"
 #include "warploom/loom/launch.hpp"
 #include "warploom/loom/report.hpp"
@@ -63,7 +64,8 @@ class Watch {
 
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
-  void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, bool cluster_scope);
+  void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
+              bool cluster_scope);
   void phase_completed(const Barrier& barrier);
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
@@ -80,6 +82,8 @@ class Watch {
   void finished(const AsyncOp& op);
   /// The thread has waited for the groups.
   void learn(Thread& thread, std::vector<WorkRef>& works);
+  /// A warp has come to it; wgmma() when all four have.
+  void wgmma_joined(const Warp& warp, WgmmaInstruction& op);
   void wgmma(const Warp& first, WgmmaInstruction& op);
   void wgmma_commit(const Warp& warp);
   void wgmma_waited(const Warp& warp, const WgmmaInstruction& last);
@@ -135,6 +139,7 @@ class Watch {
     std::shared_ptr<Work> work;
     Moment moment;
     Footprints::Id lines = Footprints::nothing;
+    KnowledgeRef issuers[4];  ///< wgmma: what each warp knew
     uint32_t site = 0;
     const Warp* warp = nullptr;
     Pc pc = nullptr;
@@ -171,6 +176,7 @@ class Watch {
   void allocation_changes(const Warp& warp, Pc pc, const char* operation);
   void issue_tensor(AsyncOp& op);
   void issue_commit(AsyncOp& op);
+  Work begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
   Order::BarrierId number_of(const NamedBarrier& barrier);
@@ -206,9 +212,16 @@ class Watch {
   Order::BarrierId cluster_barrier_ = 0;
   std::unordered_map<const Thread*, TensorThread> tensor_threads_;
   std::unordered_map<const Thread*, std::vector<WorkRef>> copies_;  ///< cp.async that no arrival has told of
-  std::vector<Batch> wgmmas_;                                       ///< one per warpgroup of the cluster
-  std::vector<bool> released_;                                      ///< threads of the cluster: by a release fence
-  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;             ///< barriers whose init no fence has followed
+  /// What a warp's wgmmas may rely on, until it does something else.
+  struct WgmmaIssuer {
+    Moment moment;
+    KnowledgeRef relies;
+  };
+  std::vector<WgmmaIssuer> wgmma_issuers_;       ///< one per warp of the cluster
+  std::unordered_map<uint64_t, Stamp> writers_;  ///< the last work that wrote some bytes of shared memory, by place
+  std::vector<Batch> wgmmas_;                    ///< one per warpgroup of the cluster
+  std::vector<bool> released_;                   ///< threads of the cluster: by a release fence
+  std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;  ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
   std::vector<std::optional<Stamp>> allocations_;  ///< of each CTA's tensor memory: the latest change
   struct Visit {
@@ -218,6 +231,7 @@ class Watch {
   };
   std::vector<PointNote> points_;
   std::unordered_map<const void*, std::vector<Visit>> visits_;
+  Recorder* recorder_ = nullptr;  ///< of tests of the checker
 };
 
 }  // namespace check

@@ -34,6 +34,7 @@ bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) { retur
 }  // namespace
 
 void Watch::issue(AsyncOp& op) {
+  if (recorder_ != nullptr) recorder_->issue(op);
   const Warp& warp = *op.issuer->warp;
   const uint32_t lane = 1u << op.issuer->id.lane;
   const auto object = [&]() -> std::string {
@@ -48,7 +49,7 @@ void Watch::issue(AsyncOp& op) {
     case AsyncOp::Kind::commit: return issue_commit(op);
     case AsyncOp::Kind::wgmma: return;  // wgmma() was told
     case AsyncOp::Kind::cp_async_arrive: {
-      auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+      auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer), Tells::end));
       for (const WorkRef& copy : copies_[op.issuer]) Order::include(*work, *copy);
       copies_[op.issuer].clear();
       op.work = std::move(work);
@@ -56,14 +57,16 @@ void Watch::issue(AsyncOp& op) {
     }
     default: break;
   }
-  const auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+  uint32_t bytes = op.bytes;
+  if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
+  const auto work = std::make_shared<Work>(op.kind == AsyncOp::Kind::tma_store
+                                               ? order_.begin(agent(*op.issuer), Tells::end)
+                                               : begin_write(agent(*op.issuer), *op.destination, op.offset, bytes));
   op.work = work;
   const Viewpoint view(*work);
   const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
   const Record record =
       view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
-  uint32_t bytes = op.bytes;
-  if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
   if (op.kind == AsyncOp::Kind::bulk_send)
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
@@ -79,6 +82,14 @@ void Watch::issue(AsyncOp& op) {
   }
 }
 
+Work Watch::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes) {
+  const uint64_t place = uint64_t{rank_of(cta)} << 48 | uint64_t{offset} << 24 | bytes;
+  const auto [before, first] = writers_.try_emplace(place);
+  Work work = first ? order_.begin(issuer, Tells::memory) : order_.begin_over(issuer, before->second);
+  before->second = work.stamp;
+  return work;
+}
+
 void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
   if (op.work == nullptr) return;
   delivering_ = &op;
@@ -90,14 +101,14 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
 }
 
 void Watch::finished(const AsyncOp& op) {
-  // Work that others are still to learn of is retired by them.
-  if (op.work == nullptr || op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::tmem_copy ||
-      op.kind == AsyncOp::Kind::tmem_shift)
-    return;
-  order_.retire(*op.work);
+  // Tensor cores' work is retired by who learns of it, a write by the next one in its place.
+  const bool silent = op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::tma_store ||
+                      op.kind == AsyncOp::Kind::cp_async_arrive;
+  if (op.work != nullptr && silent) order_.retire(*op.work);
 }
 
 void Watch::learn(Thread& thread, std::vector<WorkRef>& works) {
+  if (recorder_ != nullptr && !works.empty()) recorder_->learn(thread, works.size());
   for (const WorkRef& work : works) order_.learn(agent(thread), *work);
   works.clear();
 }
@@ -119,16 +130,27 @@ void Watch::flush(Batch& batch) {
   }
 }
 
+void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
+  if (recorder_ != nullptr) recorder_->wgmma(warp, op);
+  // A warp's part may begin when that warp has come to it, whatever it learns while it goes on.
+  const Agent me = agent(warp);
+  WgmmaIssuer& mine = wgmma_issuers_[me.warp];
+  if (mine.relies == nullptr || mine.moment != moment({&me, 1})) {
+    mine.relies = std::make_shared<const Knowledge>(order_.issue(me));
+    mine.moment = moment({&me, 1});
+  }
+  op.relies[warp.index % warpgroup_warps] = mine.relies;
+}
+
 void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
   Batch& batch = wgmmas_[first.cta->rank * first.cta->warpgroups.size() + first.index / warpgroup_warps];
-  Agent issuers[warpgroup_warps];
-  for (uint32_t i = 0; i < warpgroup_warps; ++i)
-    issuers[i] = agent(*first.cta->warps[first.index / warpgroup_warps * warpgroup_warps + i]);
-  if (batch.flushed || batch.moment != moment(issuers)) {
+  if (batch.flushed || !std::equal(op.relies, op.relies + warpgroup_warps, batch.issuers)) {
     flush(batch);
-    batch.work = std::make_shared<Work>(batch.work == nullptr ? order_.begin(issuers)
-                                                              : order_.begin_behind(issuers, *batch.work));
-    batch.moment = moment(issuers);
+    Knowledge relies = *op.relies[0];
+    for (uint32_t i = 1; i < warpgroup_warps; ++i) relies.meet(*op.relies[i]);
+    batch.work = std::make_shared<Work>(batch.work == nullptr ? order_.begin(std::move(relies), Tells::end)
+                                                              : order_.begin_behind(std::move(relies), *batch.work));
+    std::copy_n(op.relies, warpgroup_warps, batch.issuers);
     batch.lines = Footprints::nothing;
     batch.site = site(op.pc, first, all_lanes, "wgmma");
     batch.warp = &first;
@@ -141,12 +163,14 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
 }
 
 void Watch::wgmma_commit(const Warp& warp) {
+  if (recorder_ != nullptr) recorder_->wgmma_commit(warp);
   flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
 }
 
 void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
   if (last.work == nullptr) return;
-  wgmma_commit(warp);
+  if (recorder_ != nullptr) recorder_->wgmma_waited(warp, last);
+  flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
   learn(warp, std::make_shared<const Knowledge>(Order::completion(*last.work)));
 }
 
@@ -187,8 +211,8 @@ void Watch::issue_tensor(AsyncOp& op) {
   const TensorWork* behind = nullptr;
   for (const TensorWork& other : mine.works)
     if (multiply && !other.copy && overlap(other.column, other.columns, here.column, here.columns)) behind = &other;
-  auto work = std::make_shared<Work>(behind == nullptr ? order_.begin(issuer)
-                                                       : order_.begin_behind({&issuer, 1}, *behind->work));
+  auto work = std::make_shared<Work>(behind == nullptr ? order_.begin(issuer, Tells::tensor)
+                                                       : order_.begin_behind(order_.issue(issuer), *behind->work));
   for (const TensorWork& other : mine.works)
     if ((multiply && other.copy) || (!multiply && !here.copy && !other.copy))
       work->relies.join(Order::completion(*other.work));
@@ -240,7 +264,7 @@ void Watch::issue_tensor(AsyncOp& op) {
 void Watch::issue_commit(AsyncOp& op) {
   TensorThread& mine = tensor_threads_[op.issuer];
   flush(mine.batch);
-  auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer)));
+  auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer), Tells::end));
   for (const TensorWork& other : mine.works) Order::include(*work, *other.work);
   op.work = std::move(work);
 }
@@ -267,6 +291,7 @@ void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t co
 }
 
 void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+  if (recorder_ != nullptr) recorder_->tensor_freed(warp, cta, column, columns);
   if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
   const Viewpoint view(order_, agent(warp));
   Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
@@ -276,7 +301,8 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
 }
 
 void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
-  const auto work = std::make_shared<Work>(order_.begin(agent(warp)));
+  if (recorder_ != nullptr) recorder_->tensor_access(warp, access);
+  const auto work = std::make_shared<Work>(order_.begin(agent(warp), Tells::tensor));
   access.work = work;
   const Viewpoint view(*work);
   const Record record =
@@ -287,6 +313,7 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
 
 void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {
   if (access.work == nullptr) return;
+  if (recorder_ != nullptr) recorder_->tensor_waited(warp);
   order_.learn_tensor_all(agent(warp).warp, *access.work);
   order_.retire(*access.work);
 }

@@ -108,7 +108,7 @@ void Watch::report(const Order::Violation& violation) {
       message = fmt::format(
           "phase {} of {} may end before this wait for phase {} has passed: its parity then says "
           "it is not over yet",
-          violation.phase + 1, barrier, violation.phase);
+          violation.phase + 1, barrier, static_cast<int64_t>(violation.phase));
       fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
       break;
   }
