@@ -226,6 +226,17 @@ Knowledge Order::issue(Agent issuer) {
   return relies;
 }
 
+Knowledge Order::issue_met(uint32_t index) const {
+  const Warp& warp = warps_[index];
+  const Lane& lane = warp.lanes[0];
+  Knowledge relies = *lane.knows;
+  relies.forget(Plane::tensor);
+  if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
+  for (const Plane plane : {Plane::happened, Plane::visible}) relies.raise(plane, index, warp.met);
+  if (warp.met_async != 0) relies.raise(Plane::async, index, warp.met_async);
+  return relies;
+}
+
 Work Order::begin_at(Stamp stamp, Knowledge relies) {
   Work work;
   work.stamp = stamp;

@@ -90,6 +90,8 @@ class Order {
   // ---- asynchronous work
   /// What work may rely on that the thread issues now. What the thread does next is later than its issue.
   Knowledge issue(Agent issuer);
+  /// The same for a warp whose lanes have just met, and done nothing since.
+  Knowledge issue_met(uint32_t warp) const;
   Work begin(Knowledge relies, Tells tells = Tells::all);
   Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells); }
   /// Ordered by the hardware behind `earlier` as well: takes its slot over.

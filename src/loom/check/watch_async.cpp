@@ -136,7 +136,7 @@ void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
   const Agent me = agent(warp);
   WgmmaIssuer& mine = wgmma_issuers_[me.warp];
   if (mine.relies == nullptr || mine.moment != moment({&me, 1})) {
-    mine.relies = std::make_shared<const Knowledge>(order_.issue(me));
+    mine.relies = std::make_shared<const Knowledge>(order_.issue_met(me.warp));
     mine.moment = moment({&me, 1});
   }
   op.relies[warp.index % warpgroup_warps] = mine.relies;
