@@ -19,6 +19,7 @@ class Machine {
                  {problem.b.data(), problem.b.size() * sizeof(bf16), loom::Access::read, "b"},
                  {d.data(), d.size() * sizeof(bf16), loom::Access::write, "d"}} {
     options_.workers = problem.threads;
+    options_.check = problem.check;
   }
 
   TensorMap encode(const TensorMapArgs& args) {

@@ -39,6 +39,7 @@ Result<LoomResult> run_hopper(const LoomProblem& problem, std::string& config) {
   loom::Options options;
   options.workers = problem.threads;
   options.numerics = problem.numerics;
+  options.check = problem.check;
   const auto start = std::chrono::steady_clock::now();
   const Result<loom::Outcome> outcome = run_on_loom(gemm, *plan, options);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -17,6 +17,7 @@ struct LoomProblem {
   unsigned threads = 0;
   int sms = 0;  ///< of the chip that the kernels are launched for
   loom::Numerics numerics = loom::Numerics::fast;
+  bool check = false;  ///< under the checker
   std::vector<bf16> a, b;
 };
 

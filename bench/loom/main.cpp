@@ -31,7 +31,7 @@ struct Arguments {
   std::string only;
   std::string plot;
   int exact_size = 1024;
-  bool no_openblas = false, sweep = false;
+  bool no_openblas = false, sweep = false, checked = false;
 };
 
 double cpu_seconds() {
@@ -65,7 +65,7 @@ struct Contender {
 
 LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
   LoomProblem problem{
-      .m = m, .n = n, .k = k, .threads = arguments.threads, .sms = arguments.sms, .numerics = {}, .a = {}, .b = {}};
+      .m = m, .n = n, .k = k, .threads = arguments.threads, .sms = arguments.sms, .numerics = {}, .check = false, .a = {}, .b = {}};
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<bf16> values(65521);  // a prime: no two rows are alike
@@ -158,6 +158,14 @@ int compare(const Arguments& arguments) {
     contenders.push_back(loom_contender("loom, Hopper", problem, [&] { return run_hopper(problem, config); }));
   if (arguments.only != "hopper")
     contenders.push_back(loom_contender("loom, Blackwell", problem, [&] { return run_blackwell(problem); }));
+  LoomProblem checked_problem = problem;
+  checked_problem.check = true;
+  if (arguments.checked && arguments.only != "blackwell")
+    contenders.push_back(
+        loom_contender("Hopper, checked", checked_problem, [&] { return run_hopper(checked_problem, config); }));
+  if (arguments.checked && arguments.only != "hopper")
+    contenders.push_back(
+        loom_contender("Blackwell, chk.", checked_problem, [&] { return run_blackwell(checked_problem); }));
   // Sums as the tensor core rounds them take longer: a smaller problem says as much.
   const int size = arguments.exact_size;
   LoomProblem exact_problem = size == 0 ? LoomProblem{} : random_problem(size, size, size, arguments);
@@ -289,6 +297,7 @@ int main(int argc, char** argv) {
   app.add_option("--openblas-core", arguments.core, "Forces OPENBLAS_CORETYPE; default: by this processor's vectors");
   app.add_option("--only", arguments.only, "Of the kernels on the loom, this one")
       ->check(CLI::IsMember({"hopper", "blackwell"}));
+  app.add_flag("--checked", arguments.checked, "Also under the checker");
   app.add_flag("--no-openblas", arguments.no_openblas, "Measures the loom alone");
   CLI::Option* swept = app.add_flag("--sweep", arguments.sweep, "Varies m, n and k one by one instead, the loom alone");
   app.add_option("--plot", arguments.plot, "With --sweep: a file for an SVG of it")->needs(swept);

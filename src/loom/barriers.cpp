@@ -270,7 +270,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   thread.time = std::max(thread.time, barrier->state.phase == 0 ? 0 : barrier->completed_at);
   check_phase(thread, pc, *barrier, phases);
   if (watch_) watch_->passed(thread, pc, *barrier, phases);
-  if (plain_ && phases != 0) {
+  if (plain_ && !watch_ && phases != 0) {  // the checker hears of every wait
     native::KnownBarrier& known = native::script.known_barrier(address);
     if (known.address != address) known = {address, 0, &barrier->state.phase, &barrier->completed_at, barrier};
     known.warps |= native::script.warp_bit;

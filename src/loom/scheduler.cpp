@@ -42,9 +42,8 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       shuffle_(launch.options->schedule.policy == Policy::random || launch.options->schedule.seed != 0),
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
-      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites &&
-             !launch.options->mutation && !launch.options->check),
-      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
+      plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites && !launch.options->mutation),
+      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager && !launch.options->check) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};

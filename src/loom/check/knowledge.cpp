@@ -30,12 +30,15 @@ bool Knowledge::covers(Plane plane, const Knowledge& other, const Own& own) cons
   for (; at < common; at += plane_count) all &= ticks_[at] >= other.ticks_[at] || at == mine;
   for (; at < other.ticks_.size(); at += plane_count) all &= other.ticks_[at] == 0 || at == mine;
   if (!all) return false;
+  // Both lists are sorted by key.
+  auto known = ahead_.begin();
   for (const Ahead& a : other.ahead_) {
     const size_t slot = a.key / lanes;
-    const auto lane = static_cast<uint8_t>(a.key % lanes);
     if (slot % plane_count != static_cast<uint32_t>(plane)) continue;
-    if (slot == mine && (a.tick <= own.met || (lane == own.lane && a.tick <= own.tick))) continue;
-    if (lane_tick(slot, lane) < a.tick) return false;
+    if (slot < ticks_.size() && ticks_[slot] >= a.tick) continue;
+    if (slot == mine && (a.tick <= own.met || (a.key % lanes == own.lane && a.tick <= own.tick))) continue;
+    while (known != ahead_.end() && known->key < a.key) ++known;
+    if (known == ahead_.end() || known->key != a.key || known->tick < a.tick) return false;
   }
   return true;
 }
@@ -52,16 +55,42 @@ uint32_t& Knowledge::ahead_at(uint32_t key) {
   return ahead_.insert(found, {key, 0})->tick;
 }
 
+void Knowledge::merge_ahead(std::span<const Ahead> theirs) {
+  static thread_local std::vector<Ahead> merged;
+  merged.clear();
+  size_t slot_begin = 0;  // in `merged`, of the slot at hand
+  auto mine = ahead_.begin();
+  auto other = theirs.begin();
+  while (mine != ahead_.end() || other != theirs.end()) {
+    Ahead next;
+    if (other == theirs.end() || (mine != ahead_.end() && mine->key < other->key)) {
+      next = *mine++;
+    } else if (mine == ahead_.end() || other->key < mine->key) {
+      next = *other++;
+    } else {
+      next = {mine->key, std::max(mine->tick, other->tick)};
+      ++mine, ++other;
+    }
+    const size_t slot = next.key / lanes;
+    if (next.tick <= ticks_[slot]) continue;
+    if (merged.size() > slot_begin && merged[slot_begin].key / lanes != slot) slot_begin = merged.size();
+    merged.push_back(next);
+    if (merged.size() - slot_begin < lanes) continue;
+    // All lanes are ahead: so is the slot.
+    uint32_t least = ~0u;
+    for (size_t i = slot_begin; i < merged.size(); ++i) least = std::min(least, merged[i].tick);
+    ticks_[slot] = least;
+    const auto begin = merged.begin() + static_cast<std::ptrdiff_t>(slot_begin);
+    merged.erase(std::remove_if(begin, merged.end(), [&](const Ahead& a) { return a.tick <= least; }), merged.end());
+    slot_begin = merged.size();
+  }
+  ahead_.assign(merged.begin(), merged.end());
+}
+
 void Knowledge::join(const Knowledge& other) {
   grow(other.ticks_.size());
   for (size_t i = 0; i < other.ticks_.size(); ++i) ticks_[i] = std::max(ticks_[i], other.ticks_[i]);
-  for (const Ahead& a : other.ahead_) {
-    const size_t at = a.key / lanes;
-    if (at < ticks_.size() && ticks_[at] >= a.tick) continue;
-    uint32_t& mine = ahead_at(a.key);
-    mine = std::max(mine, a.tick);
-  }
-  if (!ahead_.empty()) settle();
+  if (!ahead_.empty() || !other.ahead_.empty()) merge_ahead(other.ahead_);
 }
 
 void Knowledge::join(Plane plane, const Knowledge& other, Plane from) {
@@ -69,34 +98,38 @@ void Knowledge::join(Plane plane, const Knowledge& other, Plane from) {
   const auto to = static_cast<uint32_t>(plane), source = static_cast<uint32_t>(from);
   for (size_t i = 0; i + plane_count <= other.ticks_.size(); i += plane_count)
     ticks_[i + to] = std::max(ticks_[i + to], other.ticks_[i + source]);
-  const std::vector<Ahead> theirs = &other == this ? other.ahead_ : std::vector<Ahead>();
-  for (const Ahead& a : &other == this ? theirs : other.ahead_) {
-    const size_t at = a.key / lanes;
-    if (at % plane_count != source) continue;
-    const size_t target = at - source + to;
-    grow((target / plane_count + 1) * plane_count);
-    if (ticks_[target] >= a.tick) continue;
-    uint32_t& mine = ahead_at(static_cast<uint32_t>(target * lanes + a.key % lanes));
-    mine = std::max(mine, a.tick);
-  }
-  if (!ahead_.empty()) settle();
+  if (ahead_.empty() && other.ahead_.empty()) return;
+  static thread_local std::vector<Ahead> moved;
+  moved.clear();
+  for (const Ahead& a : other.ahead_)
+    if (a.key / lanes % plane_count == source) moved.push_back({a.key - source * lanes + to * lanes, a.tick});
+  merge_ahead(moved);
 }
 
 void Knowledge::meet(const Knowledge& other) {
-  std::vector<Ahead> kept;
-  const auto keep = [&](const Ahead& a) {
-    const auto lane = static_cast<uint8_t>(a.key % lanes);
-    const uint32_t tick = std::min(lane_tick(a.key / lanes, lane), other.lane_tick(a.key / lanes, lane));
-    if (tick != 0) kept.push_back({a.key, tick});
+  static thread_local std::vector<Ahead> kept;
+  kept.clear();
+  const auto tick_of = [](const std::vector<uint32_t>& ticks, size_t slot) {
+    return slot < ticks.size() ? ticks[slot] : 0;
   };
-  for (const Ahead& a : ahead_) keep(a);
-  for (const Ahead& a : other.ahead_) keep(a);
+  auto mine = ahead_.begin();
+  auto theirs = other.ahead_.begin();
+  while (mine != ahead_.end() || theirs != other.ahead_.end()) {
+    const bool only_mine = theirs == other.ahead_.end() || (mine != ahead_.end() && mine->key < theirs->key);
+    const bool only_theirs = !only_mine && (mine == ahead_.end() || theirs->key < mine->key);
+    const uint32_t key = only_theirs ? theirs->key : mine->key;
+    const uint32_t a = only_theirs ? tick_of(ticks_, key / lanes) : mine->tick;
+    const uint32_t b = only_mine ? tick_of(other.ticks_, key / lanes) : theirs->tick;
+    if (!only_theirs) ++mine;
+    if (!only_mine) ++theirs;
+    if (std::min(a, b) != 0) kept.push_back({key, std::min(a, b)});
+  }
   for (size_t i = 0; i < ticks_.size(); ++i)
     ticks_[i] = i < other.ticks_.size() ? std::min(ticks_[i], other.ticks_[i]) : 0;
-  std::sort(kept.begin(), kept.end(), [](const Ahead& a, const Ahead& b) { return a.key < b.key; });
-  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-  ahead_ = std::move(kept);
-  if (!ahead_.empty()) settle();
+  ahead_.clear();
+  if (kept.empty()) return;
+  grow((kept.back().key / lanes / plane_count + 1) * plane_count);
+  merge_ahead(kept);
 }
 
 void Knowledge::raise(Plane plane, uint32_t slot, uint32_t tick) {
@@ -104,7 +137,8 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint32_t tick) {
   grow((size_t{slot} + 1) * plane_count);
   if (ticks_[at] >= tick) return;
   ticks_[at] = tick;
-  if (!ahead_.empty()) settle();
+  if (!ahead_.empty())
+    std::erase_if(ahead_, [&](const Ahead& a) { return a.key / lanes == at && a.tick <= tick; });
 }
 
 void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {
@@ -112,22 +146,9 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {
   grow((size_t{slot} + 1) * plane_count);
   if (ticks_[at] >= tick) return;
   uint32_t& mine = ahead_at(static_cast<uint32_t>(at * lanes + lane));
+  const bool added = mine == 0;
   mine = std::max(mine, tick);
-  settle();
-}
-
-void Knowledge::settle() {
-  size_t kept = 0;
-  for (size_t i = 0; i < ahead_.size();) {
-    const size_t at = ahead_[i].key / lanes;
-    size_t end = i;
-    uint32_t least = ~0u;
-    for (; end < ahead_.size() && ahead_[end].key / lanes == at; ++end) least = std::min(least, ahead_[end].tick);
-    if (end - i == lanes && ticks_[at] < least) ticks_[at] = least;
-    for (; i < end; ++i)
-      if (ahead_[i].tick > ticks_[at]) ahead_[kept++] = ahead_[i];
-  }
-  ahead_.resize(kept);
+  if (added && ahead_.size() >= lanes) merge_ahead({});
 }
 
 bool operator==(const Knowledge& a, const Knowledge& b) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace warploom::loom::check {
@@ -87,8 +88,8 @@ class Knowledge {
   }
   uint32_t& ahead_at(uint32_t key);
   uint32_t lane_tick(size_t at, uint8_t lane) const;
-  /// Drops what the slots' own ticks cover, and lifts a slot all of whose lanes are ahead.
-  void settle();
+  /// Adds those, drops what the slots' own ticks cover, and lifts a slot all of whose lanes are ahead.
+  void merge_ahead(std::span<const Ahead> theirs);
 
   std::vector<uint32_t> ticks_;  ///< [slot][plane]
   std::vector<Ahead> ahead_;     ///< sorted by key; above the slot's tick

@@ -409,8 +409,16 @@ void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   Barrier& barrier = barriers_[id];
   Lane& lane = warps_[agent.warp].lanes[agent.lane];
   if (phases != 0 && barrier.completed != nullptr) {
-    if (barrier.before != nullptr && violated && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
-      violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+    // The lanes of a warp know the same most of the time: what one of them has behind it without its own doing, all
+    // have.
+    const bool same = barrier.last_in != nullptr && barrier.last_in == lane.knows && barrier.last_warp == agent.warp;
+    if (barrier.before != nullptr && violated && !(same && barrier.last_covered)) {
+      const Warp& warp = warps_[agent.warp];
+      barrier.last_covered = lane.knows->covers(Plane::happened, *barrier.before, {agent.warp, warp.met, 0, 0});
+      if (!barrier.last_covered && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
+        violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+    }
+    barrier.last_warp = agent.warp;
     if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
       lane.knows = barrier.last_out;
     } else {
@@ -425,8 +433,8 @@ void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   const auto same = [&](const WaitRecord& wait) {
     return wait.warp == agent.warp && wait.tick == lane.tick && wait.at == at;
   };
-  const auto known = std::find_if(barrier.waits.begin(), barrier.waits.end(), same);
-  if (known == barrier.waits.end())
+  const auto known = std::find_if(barrier.waits.rbegin(), barrier.waits.rend(), same);
+  if (known == barrier.waits.rend())
     barrier.waits.push_back({agent.warp, lane.tick, bit, at});
   else
     known->lanes |= bit;

@@ -174,6 +174,8 @@ class Order {
     bool signalled = false, several = false;
     // The lanes of a warp tell and learn the same thing one after the other.
     KnowledgeRef last_told, last_in, last_out;
+    uint32_t last_warp = 0;
+    bool last_covered = false;
   };
 
   uint32_t async_cover(const Lane& lane) const { return lane.unfenced ? lane.fenced : lane.tick; }
