@@ -50,11 +50,16 @@ struct CheckArguments {
   std::vector<std::string> suppress;
 };
 
+struct MutateArguments {
+  bool every_schedule = false;  ///< each alteration under all of them, to see whether they agree
+  bool unchecked = false;       ///< by what the machine notices alone
+};
+
 int run(const RunArguments& arguments);
 /// Runs a kernel under the checker and gives a verdict.
 int check(const RunArguments& arguments, const CheckArguments& check);
 /// Every alteration of every barrier operation of the kernel, one run each.
-int mutate(const RunArguments& arguments);
+int mutate(const RunArguments& arguments, const MutateArguments& how);
 /// Which configuration the planner takes, and what it thinks of the others.
 int plan(const RunArguments& arguments);
 int demo(bool color);

@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   check_command->add_option("--suppress", how.suppress, "CODE, CODE@file or CODE@file:line: a finding to let pass");
 
   warploom::cli::RunArguments mutate;
+  warploom::cli::MutateArguments mutate_how;
   mutate.m = 256;
   mutate.n = 384;
   mutate.k = 1664;
@@ -104,6 +105,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("mutate", "Alters every barrier operation of a kernel in every way, one run each");
   problem_options(*mutate_command, mutate);
   run_options(*mutate_command, mutate);
+  mutate_command->add_flag("--every-schedule", mutate_how.every_schedule,
+                           "Each alteration under eight schedules, and whether they agree");
+  mutate_command->add_flag("--unchecked", mutate_how.unchecked, "Without the checker: what the machine notices alone");
 
   warploom::cli::RunArguments plan;
   CLI::App* plan_command =
@@ -136,7 +140,7 @@ int main(int argc, char** argv) {
   const bool color = isatty(STDOUT_FILENO) != 0;
   if (*run_command) return warploom::cli::run(run);
   if (*check_command) return warploom::cli::check(check, how);
-  if (*mutate_command) return warploom::cli::mutate(mutate);
+  if (*mutate_command) return warploom::cli::mutate(mutate, mutate_how);
   if (*plan_command) return warploom::cli::plan(plan);
   if (*bench_command) return warploom::bench::run(bench);
   if (*machine_command) return warploom::cli::machine(machine_json);

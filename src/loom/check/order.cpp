@@ -163,6 +163,15 @@ void Order::learn(Agent agent, const KnowledgeRef& news) {
   lane.knows = std::move(more);
 }
 
+void Order::exchange(Agent agent, KnowledgeRef& word) {
+  learn(agent, word);
+  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  auto told = std::make_shared<Knowledge>(*lane.knows);
+  add_own(*told, agent);
+  word = std::move(told);
+  advance(lane);
+}
+
 void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
   KnowledgeRef before, after;
   for (uint8_t lane = 0; lane < lane_count; ++lane) {

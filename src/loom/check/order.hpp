@@ -79,6 +79,8 @@ class Order {
   /// Lanes of a warp that met in a collective.
   void synchronise(uint32_t warp, uint32_t mask);
   void learn(Agent agent, const KnowledgeRef& news);
+  /// An acquire and release of a word that threads pass what they know through.
+  void exchange(Agent agent, KnowledgeRef& word);
   /// All lanes of a warp.
   void learn_all(uint32_t warp, const KnowledgeRef& news);
   /// Changes whenever the thread learns something, or does something others may learn of.
