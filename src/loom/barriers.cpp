@@ -296,6 +296,7 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   const bool timed_out = hint && launch_.options->schedule.has(Fault::timeout) && polls_answered_++ % 2 == 0;
   const bool answer = passed && !timed_out && (hint || decision.choice != Choice::refuse);
   if (watch_ && !hint) watch_->tested(thread, pc, barrier, passed, answer, decision);
+  if (watch_ && hint) watch_->polled(thread, pc, barrier, phases + (altered.flip_parity ? 1 : 0));
   if (passed && !answer) {
     enqueue(thread);
     leave(thread);

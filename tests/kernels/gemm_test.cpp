@@ -58,6 +58,7 @@ void expect_right(const GemmConfig& config, Case c) {
   ASSERT_TRUE(plan) << plan.error();
   loom::Options options;
   options.schedule = c.schedule;
+  options.check = true;
   const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
   ASSERT_TRUE(outcome) << outcome.error();
   ASSERT_TRUE(outcome->ok()) << to_text(outcome->report);

@@ -414,6 +414,16 @@ bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
          warps_[agent.warp].lanes[agent.lane].knows->covers(Plane::happened, *barrier.completed, own(agent));
 }
 
+void Order::polled(Agent agent, BarrierId id, uint64_t phases, const void* at) {
+  const Barrier& barrier = barriers_[id];
+  if (phases < 2 || !violated || barrier.phases > phases) return;
+  // Unless it is behind the phase before, its parity means another one.
+  const KnowledgeRef& before = barrier.phases == phases ? barrier.before : barrier.completed;
+  const bool behind = barrier.phases + 1 >= phases && before != nullptr &&
+                      warps_[agent.warp].lanes[agent.lane].knows->covers(Plane::happened, *before, own(agent));
+  if (!behind) violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+}
+
 void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   Barrier& barrier = barriers_[id];
   Lane& lane = warps_[agent.warp].lanes[agent.lane];

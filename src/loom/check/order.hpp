@@ -127,6 +127,8 @@ class Order {
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
   void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr);
+  /// A poll for so many completed phases, whatever it was told.
+  void polled(Agent agent, BarrierId barrier, uint64_t phases, const void* at);
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
   /// Is the thread behind the end of the last completed phase anyway?
   bool knows_of_last_phase(Agent agent, BarrierId barrier) const;

@@ -204,6 +204,10 @@ void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phase
   order_.passed(me, barrier.watched, phases, pc);
 }
 
+void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
+  order_.polled(agent(thread), barrier.watched, phases, pc);
+}
+
 // ---- named barriers and the cluster barrier
 
 Order::BarrierId Watch::number_of(const NamedBarrier& barrier) {

@@ -68,6 +68,8 @@ class Watch {
               bool cluster_scope);
   void phase_completed(const Barrier& barrier);
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
+  /// A poll whose answer is a hint.
+  void polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
   void completed(const NamedBarrier& barrier, std::span<Warp* const> waiting);
   void cluster_arrive(Thread& thread, Pc pc, bool release);

@@ -156,23 +156,25 @@ class Patch {
   // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
   // and `rows` x `columns_left` elements exist from there on. Each warp has its own rows, unless the patch is swapped.
 
-  /// Brings C to the slots.
+  /// Brings C to the slots, and zeros where there is none: the whole patch is read.
   static WARPLOOM_FN void copy_in(DType type, const PatchSlots& slots, const void* c, int64_t stride, int rows,
                                   int columns_left, const GroupPlace& place_of) noexcept {
-    each_element(rows, columns_left, place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
       const int64_t from = r * stride + col;
+      const bool there = inside(r, col, rows, columns_left);
       if (type == DType::f32)
         arch::store_shared(reinterpret_cast<float*>(place<4>(r, col, slots)),
-                           arch::load_global(static_cast<const float*>(c) + from));
+                           there ? arch::load_global(static_cast<const float*>(c) + from) : 0.0f);
       else
         arch::store_shared(reinterpret_cast<uint16_t*>(place<2>(r, col, slots)),
-                           arch::load_global(static_cast<const uint16_t*>(c) + from));
+                           there ? arch::load_global(static_cast<const uint16_t*>(c) + from) : uint16_t{0});
     });
   }
   /// Takes a staged patch to D.
   static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
                                    int columns_left, const GroupPlace& place_of) noexcept {
-    each_element(rows, columns_left, place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+      if (!inside(r, col, rows, columns_left)) return;
       const int64_t to = r * stride + col;
       if (type == DType::f32)
         arch::store_global(static_cast<float*>(d) + to,
@@ -253,14 +255,17 @@ class Patch {
     }
   }
 
+  static WARPLOOM_FN bool inside(uint32_t r, uint32_t c, int rows, int columns_left) noexcept {
+    return static_cast<int>(r) < rows && static_cast<int>(c) < columns_left;
+  }
+  /// Of the patch, those that are this thread's to copy.
   template <class F>
-  static WARPLOOM_FN void each_element(int rows, int columns_left, const GroupPlace& place_of, F&& f) noexcept {
+  static WARPLOOM_FN void each_place(const GroupPlace& place_of, F&& f) noexcept {
     constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
     const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
     WARPLOOM_ROLLED
     for (uint32_t e = swap ? place_of.thread() : place_of.lane; e < mine * output_columns; e += threads) {
-      const uint32_t r = first + e / output_columns, c = e % output_columns;
-      if (static_cast<int>(r) < rows && static_cast<int>(c) < columns_left) f(r, c);
+      f(first + e / output_columns, e % output_columns);
     }
   }
 
