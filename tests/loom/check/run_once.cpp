@@ -204,6 +204,7 @@ class Runner {
     if (step.kind == Kind::sync) {
       me.waits = true;
       barrier(step).waiting.push_back(thread);
+      order_.synchronise(static_cast<uint32_t>(thread), all_lanes);  // bar.sync is the whole warp's
       arrive(agent(thread), barrier(step));
       return;
     }
