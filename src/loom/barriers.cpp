@@ -282,8 +282,14 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
 
 bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint) {
   step(thread, pc);
+  const Altered altered = alter("mbarrier.test_wait", pc, &barrier_at(thread, pc, address, true));
+  if (altered.times == 0) {
+    enqueue(thread);
+    leave(thread);
+    return false;
+  }
+  if (altered.wrong_stage) address = (address & ~offset_mask) | next_stage(barrier_at(thread, pc, address, true));
   Barrier& barrier = barrier_at(thread, pc, address, true);
-  const Altered altered = alter("mbarrier.test_wait", pc, &barrier);
   const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
   Decision decision;
   if (!hint) {
