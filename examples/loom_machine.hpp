@@ -25,6 +25,8 @@ class LoomMachine {
   }
   const std::string& trouble() const { return trouble_; }
   void use(loom::Numerics numerics) { options_.numerics = numerics; }
+  /// Launches run under the checker from here on.
+  void check() { options_.check = true; }
   /// Launches keep their events from here on; events() are the last one's.
   void record_events() { options_.record_events = true; }
   const loom::EventLog& events() const { return events_; }

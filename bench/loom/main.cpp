@@ -64,8 +64,15 @@ struct Contender {
 };
 
 LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
-  LoomProblem problem{
-      .m = m, .n = n, .k = k, .threads = arguments.threads, .sms = arguments.sms, .numerics = {}, .check = false, .a = {}, .b = {}};
+  LoomProblem problem{.m = m,
+                      .n = n,
+                      .k = k,
+                      .threads = arguments.threads,
+                      .sms = arguments.sms,
+                      .numerics = {},
+                      .check = false,
+                      .a = {},
+                      .b = {}};
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   std::vector<bf16> values(65521);  // a prime: no two rows are alike

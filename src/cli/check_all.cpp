@@ -90,11 +90,10 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
       continue;
     }
     constexpr const char* words[] = {"holds", "no failure", "FAILS", "WRONG"};
-    fmt::print("{:<10}  {:5.2f} s  {}{}\n", words[static_cast<size_t>(verdict->kind)], seconds_since(begun),
-               verdict->what,
-               verdict->kind == loom::Verdict::Kind::none_found
-                   ? fmt::format("  ({} schedules)", verdict->exploration.done)
-                   : "");
+    fmt::print(
+        "{:<10}  {:5.2f} s  {}{}\n", words[static_cast<size_t>(verdict->kind)], seconds_since(begun), verdict->what,
+        verdict->kind == loom::Verdict::Kind::none_found ? fmt::format("  ({} schedules)", verdict->exploration.done)
+                                                         : "");
     if (!verdict->good()) print(*verdict);
     std::fflush(stdout);
   }

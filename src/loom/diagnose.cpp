@@ -469,7 +469,8 @@ void Cluster::stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, st
 
 bool Cluster::let_pass(Pc pc, const char* code, const std::vector<OtherSide>& sides) {
   const auto& list = launch_.options->suppressed;
-  if (std::none_of(list.begin(), list.end(), [&](const Suppression& known) { return known.code == code; })) return false;
+  if (std::none_of(list.begin(), list.end(), [&](const Suppression& known) { return known.code == code; }))
+    return false;
   const auto matches = [&](Pc place) {
     const Location at = running_ != nullptr ? location_from_fiber(place) : location(place);
     return std::any_of(list.begin(), list.end(),

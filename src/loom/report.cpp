@@ -442,11 +442,11 @@ std::string colored(const std::string& text) {
     const std::string_view line(text.data() + at, end - at - 1);
     const size_t first = line.find_first_not_of(' ');
     const std::string_view rest = first == std::string_view::npos ? std::string_view() : line.substr(first);
-    const char* color = rest.starts_with("error ")                               ? "\033[1;31m"
-                        : rest.starts_with("first: ")                            ? "\033[33m"
-                        : rest.starts_with("^ ") || first == kDetailIndent       ? "\033[32m"
+    const char* color = rest.starts_with("error ")                                       ? "\033[1;31m"
+                        : rest.starts_with("first: ")                                    ? "\033[33m"
+                        : rest.starts_with("^ ") || first == kDetailIndent               ? "\033[32m"
                         : rest.starts_with("replay: ") || rest.starts_with("mutation: ") ? "\033[2m"
-                                                                                 : nullptr;
+                                                                                         : nullptr;
     result += color == nullptr ? std::string(line) : fmt::format("{}{}\033[0m", color, line);
     result += '\n';
     at = end;

@@ -151,9 +151,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
   };
   const bool good =
       part(":skew=",
-           [&](std::string_view rank) {
-             return read_all(rank, schedule.skew, 10) && schedule.skew <= kLargestRank;
-           }) &&
+           [&](std::string_view rank) { return read_all(rank, schedule.skew, 10) && schedule.skew <= kLargestRank; }) &&
       part(":faults=", [&](std::string_view list) { return read_faults(list, schedule); }) &&
       part(":hold=", [&](std::string_view list) { return read_points(list, Choice::hold, schedule); }) &&
       part(":refuse=", [&](std::string_view list) { return read_points(list, Choice::refuse, schedule); });
@@ -164,8 +162,8 @@ Result<Schedule> Schedule::parse(std::string_view text) {
 Result<Suppression> Suppression::parse(std::string_view text) {
   const size_t at = text.find('@');
   Suppression known{.code = std::string(text.substr(0, at))};
-  bool good = !known.code.empty() &&
-              known.code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == std::string::npos;
+  bool good =
+      !known.code.empty() && known.code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == std::string::npos;
   if (good && at != std::string_view::npos) {
     const std::string_view place = text.substr(at + 1);
     const size_t colon = place.rfind(':');
@@ -174,9 +172,10 @@ Result<Suppression> Suppression::parse(std::string_view text) {
            (colon == std::string_view::npos || (read_all(place.substr(colon + 1), known.line, 10) && known.line != 0));
   }
   if (!good)
-    return Error{fmt::format("\"{}\" names no finding; CODE, CODE@file or CODE@file:line does, such as "
-                             "RACE-SMEM@kernels/mine.hpp:88",
-                             text)};
+    return Error{
+        fmt::format("\"{}\" names no finding; CODE, CODE@file or CODE@file:line does, such as "
+                    "RACE-SMEM@kernels/mine.hpp:88",
+                    text)};
   return known;
 }
 

@@ -55,7 +55,9 @@ struct Trial {
   Outcome outcome;
   std::string wrong;
   bool good() const { return outcome.ok() && wrong.empty(); }
-  std::string code() const { return outcome.ok() ? wrong.empty() ? "" : "wrong result" : outcome.report.findings.front().code; }
+  std::string code() const {
+    return outcome.ok() ? wrong.empty() ? "" : "wrong result" : outcome.report.findings.front().code;
+  }
 };
 
 class Explorer {
@@ -223,7 +225,8 @@ Verdict check(const Subject& subject, const CheckOptions& options) { return Expl
 
 std::string Verdict::sentence() const {
   const std::string apart =
-      suppressed == 0 ? "" : fmt::format(", apart from {} suppressed finding{}", suppressed, suppressed == 1 ? "" : "s");
+      suppressed == 0 ? ""
+                      : fmt::format(", apart from {} suppressed finding{}", suppressed, suppressed == 1 ? "" : "s");
   switch (kind) {
     case Kind::holds:
       return fmt::format(
@@ -254,8 +257,8 @@ std::string Exploration::to_json() const {
     for (const Decision& d : decisions) one.push_back({d.cluster, d.point, static_cast<int>(d.choice)});
     list.push_back(std::move(one));
   }
-  return Json{{"done", done},       {"next_fixed", next_fixed}, {"next_seed", next_seed}, {"dropped", dropped},
-              {"turn", turn},       {"frontier", list}}
+  return Json{{"done", done}, {"next_fixed", next_fixed}, {"next_seed", next_seed}, {"dropped", dropped},
+              {"turn", turn}, {"frontier", list}}
       .dump();
 }
 

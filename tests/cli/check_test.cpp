@@ -31,7 +31,8 @@ TEST(CliCheck, AStaticKernelHolds) {
 }
 
 TEST(CliCheck, EveryScheduleAgrees) {
-  const auto json = warploom::test::parse_json(check("gemm --m 70 --n 90 --k 200 --explore --schedules 12 --json").text);
+  const auto json =
+      warploom::test::parse_json(check("gemm --m 70 --n 90 --k 200 --explore --schedules 12 --json").text);
   EXPECT_EQ(json["verdict"], "holds");
   EXPECT_EQ(json["schedules"], 12);
 }
@@ -47,9 +48,10 @@ TEST(CliCheck, LaunchControlIsExplored) {
 
 TEST(CliCheck, AnAlterationIsFoundAndReplays) {
   const std::string problem = "gemm --m 70 --n 90 --k 1200";
-  const auto sites = warploom::test::parse_json(
-      warploom::test::run_program(std::string(WARPLOOM_PROGRAM) + " run " + problem + " --sms 4 --beta 1 --sites --json")
-          .text);
+  const auto sites =
+      warploom::test::parse_json(warploom::test::run_program(std::string(WARPLOOM_PROGRAM) + " run " + problem +
+                                                             " --sms 4 --beta 1 --sites --json")
+                                     .text);
   size_t site = 0;
   while (site < sites.size() && !(sites[site]["operation"] == "mbarrier.wait" && sites[site]["object"] == "input.full"))
     ++site;

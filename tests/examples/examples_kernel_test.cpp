@@ -66,6 +66,21 @@ TEST_P(Examples, GiveTheSameWordsUnderThisSchedule) {
                                          "WARPLOOM_UPDATE_HASHES=1, then ./dev gpu conformance on a Hopper GPU";
 }
 
+void expect_clean_under_the_checker(const char* schedule) {
+  for (const Program& program : programs())
+    for (const Case<LoomMachine>& experiment : program.cases) {
+      LoomMachine machine(*loom::Schedule::parse(schedule), program.chip);
+      machine.check();
+      run_case(machine, experiment);
+      EXPECT_EQ(machine.trouble(), "") << program.name << ", " << experiment.name << ", " << schedule;
+    }
+}
+
+TEST(CheckedExamples, AreClean) { expect_clean_under_the_checker("eager"); }
+TEST(CheckedExamplesFull, AreClean) {
+  for (const char* schedule : {"lazy", "adversarial", "random:3", "random:4"}) expect_clean_under_the_checker(schedule);
+}
+
 INSTANTIATE_TEST_SUITE_P(Schedules, Examples,
                          testing::Values("eager", "lazy", "adversarial", "random:1", "random:2", "random:3:skew=0",
                                          "random:4:skew=1", "lazy:5", "adversarial:6"),

@@ -56,12 +56,33 @@ TEST(ScheduleText, FaultsAndDecisions) {
 }
 
 TEST(ScheduleText, BadInputNamesTheForms) {
-  for (const char* bad :
-       {"", "fast", "Eager", "eager:", "random:0x7f", "random:g", "random:-1", "random:12345678901234567",
-        "lazy:0:", "lazy:0:1", "lazy:skew=", "lazy:skew=16", "lazy:skew=-1", "lazy:0:skew=1:skew=2", "lazy:skew=1x",
-        " eager", "lazy:0:skew=99999999999", "eager:faults=", "eager:faults=clc,clc", "eager:faults=ecc", "eager:hold=3",
-        "eager:hold=0.1,", "eager:hold=.1", "eager:hold=0.-1", "eager:refuse=0.1:hold=0.2", "eager:hold=0.1:hold=0.2",
-        "eager:faults=clc:7"}) {
+  for (const char* bad : {"",
+                          "fast",
+                          "Eager",
+                          "eager:",
+                          "random:0x7f",
+                          "random:g",
+                          "random:-1",
+                          "random:12345678901234567",
+                          "lazy:0:",
+                          "lazy:0:1",
+                          "lazy:skew=",
+                          "lazy:skew=16",
+                          "lazy:skew=-1",
+                          "lazy:0:skew=1:skew=2",
+                          "lazy:skew=1x",
+                          " eager",
+                          "lazy:0:skew=99999999999",
+                          "eager:faults=",
+                          "eager:faults=clc,clc",
+                          "eager:faults=ecc",
+                          "eager:hold=3",
+                          "eager:hold=0.1,",
+                          "eager:hold=.1",
+                          "eager:hold=0.-1",
+                          "eager:refuse=0.1:hold=0.2",
+                          "eager:hold=0.1:hold=0.2",
+                          "eager:faults=clc:7"}) {
     const Result<Schedule> parsed = Schedule::parse(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_NE(parsed.error().find('"' + std::string(bad) + '"'), std::string::npos) << parsed.error();

@@ -236,9 +236,8 @@ TEST(Verdict, KnownFindingsPass) {
     EXPECT_EQ(verdict.suppressed, 1u) << text;
     EXPECT_TRUE(contains(verdict.sentence(), "apart from 1 suppressed finding")) << verdict.sentence();
   }
-  for (const std::string& text :
-       {std::string("RACE-TMEM"), std::string("RACE-SMEM@other.cpp"), std::string("RACE-SMEM@dict_test.cpp"),
-        "RACE-SMEM@verdict_test.cpp:1" + line}) {
+  for (const std::string& text : {std::string("RACE-TMEM"), std::string("RACE-SMEM@other.cpp"),
+                                  std::string("RACE-SMEM@dict_test.cpp"), "RACE-SMEM@verdict_test.cpp:1" + line}) {
     options.run.suppressed = {*Suppression::parse(text)};
     EXPECT_EQ(check(racy, options).kind, Verdict::Kind::fails) << text;
   }

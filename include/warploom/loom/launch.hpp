@@ -114,9 +114,9 @@ uint32_t registers_at_launch(const LaunchConfig& config);
 struct Point {
   std::string operation = {};  ///< "mbarrier.test_wait", "clusterlaunchcontrol.try_cancel", ...
   Location at = {};
-  Decision decision = {};    ///< where it is, and what was done there
-  bool may_hold = false;     ///< somebody else may go first
-  bool may_refuse = false;   ///< the answer may be no
+  Decision decision = {};   ///< where it is, and what was done there
+  bool may_hold = false;    ///< somebody else may go first
+  bool may_refuse = false;  ///< the answer may be no
 };
 
 struct Outcome {

@@ -2,7 +2,8 @@
 // the schedule; where it does, many schedules are tried (docs/verdict.md).
 //
 //   Verdict verdict = check({.what = "my gemm, 512x512x1024",
-//                            .launch = [&](const Options& options) { return launch(config, entry, &p, tensors, options); }});
+//                            .launch = [&](const Options& options) { return launch(config, entry, &p, tensors,
+//                            options); }});
 //   fmt::print("{}\n", verdict.sentence());
 //   return verdict.good() ? 0 : 1;
 #pragma once
@@ -40,12 +41,12 @@ struct Exploration {
 };
 
 struct CheckOptions {
-  Options run = {};           ///< `check` is set
-  bool explore = false;       ///< tries schedules even where one run speaks for all
-  uint64_t schedules = 256;   ///< at most
-  uint32_t deviations = 2;    ///< how many decisions against the usual course a schedule makes
-  double seconds = 0;         ///< no new schedule after so long; 0: no limit
-  Exploration from = {};      ///< goes on from there
+  Options run = {};          ///< `check` is set
+  bool explore = false;      ///< tries schedules even where one run speaks for all
+  uint64_t schedules = 256;  ///< at most
+  uint32_t deviations = 2;   ///< how many decisions against the usual course a schedule makes
+  double seconds = 0;        ///< no new schedule after so long; 0: no limit
+  Exploration from = {};     ///< goes on from there
   std::function<void(const Exploration&)> progress = {};  ///< after each schedule
 };
 
@@ -60,11 +61,11 @@ struct Verdict {
   std::string what = {};
   Report report = {};
   std::string wrong_result = {};
-  Schedule schedule = {};            ///< the shortest found that fails
-  std::vector<Point> points = {};    ///< what the run depends on, each place once
-  uint64_t suppressed = 0;           ///< findings let pass
+  Schedule schedule = {};          ///< the shortest found that fails
+  std::vector<Point> points = {};  ///< what the run depends on, each place once
+  uint64_t suppressed = 0;         ///< findings let pass
   Exploration exploration = {};
-  bool exhausted = false;            ///< nothing is left of the frontier
+  bool exhausted = false;  ///< nothing is left of the frontier
 
   bool good() const { return kind == Kind::holds || kind == Kind::none_found; }
   std::string sentence() const;

@@ -22,7 +22,7 @@ class LineSet {
   void add(const LineSet& other);
   template <class Visit>
   void for_each(Visit&& visit) const {  // visit(first byte, count)
-    uint32_t first = 0, last = 0;  // a run that may go on in the next line
+    uint32_t first = 0, last = 0;       // a run that may go on in the next line
     for (const auto& [line, units] : lines_) {
       for (uint32_t unit = 0; unit < 8;) {
         if ((units >> unit & 1) == 0) {

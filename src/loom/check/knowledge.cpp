@@ -137,8 +137,7 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint32_t tick) {
   grow((size_t{slot} + 1) * plane_count);
   if (ticks_[at] >= tick) return;
   ticks_[at] = tick;
-  if (!ahead_.empty())
-    std::erase_if(ahead_, [&](const Ahead& a) { return a.key / lanes == at && a.tick <= tick; });
+  if (!ahead_.empty()) std::erase_if(ahead_, [&](const Ahead& a) { return a.key / lanes == at && a.tick <= tick; });
 }
 
 void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {

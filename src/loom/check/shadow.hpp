@@ -74,8 +74,7 @@ class Shadow {
   /// What is one cell at first: eight lines, or one.
   enum class Block : uint8_t { kilobyte, line };
   explicit Shadow(uint32_t lines, Block block = Block::line)
-      : top_(static_cast<uint32_t>(block)),
-        blocks_((lines * line_cells + part_cells[top_] - 1) / part_cells[top_]) {}
+      : top_(static_cast<uint32_t>(block)), blocks_((lines * line_cells + part_cells[top_] - 1) / part_cells[top_]) {}
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);

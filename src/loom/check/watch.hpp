@@ -234,7 +234,7 @@ class Watch {
   std::vector<PointNote> points_;
   std::unordered_map<const void*, std::vector<Visit>> visits_;
   std::unordered_map<const void*, KnowledgeRef> words_;  ///< what atomics on them have told
-  Recorder* recorder_ = nullptr;  ///< of tests of the checker
+  Recorder* recorder_ = nullptr;                         ///< of tests of the checker
 };
 
 }  // namespace check
