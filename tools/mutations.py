@@ -38,6 +38,8 @@ REASONS = [
     (("drop", "mbarrier.wait", "input.empty", "kernels/hopper_gemm.hpp"),
      "The drain at the end of the producer. The cluster meets once more before it exits, and a cluster of one has "
      "nobody who could come too late."),
+    (("wrong-stage", "mbarrier.wait", "input.empty", "kernels/hopper_gemm.hpp"),
+     "The same drain; the barrier it waits at instead completes as well."),
     (("drop", "cp.async.bulk.wait_group.read", "", "hopper/patch_writer.hpp"),
      "The wait at the end of the role. With a residual, the last slots were released before, and that release has "
      "waited; without one (`--beta 0`) dropping it is EXIT-PENDING."),
@@ -100,6 +102,7 @@ def page(results):
     others = [(name, m) for name, r in results for m in r["list"] if m["verdict"] == "wrong result" or m["differs"]]
     if others:
         lines += ["", "## Wrong results, and schedules that differ", "",
+                  "A poll of another slot is a hint like any other, and shows only under schedules in which it says yes.", "",
                   "| kernel | alteration | operation | at | codes |", "|---|---|---|---|---|"]
         for name, m in others:
             lines.append(f"| {name} | {m['alteration']} | `{m['operation']}` `{m['object']}` | {place(m)} | "
