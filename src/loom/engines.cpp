@@ -152,6 +152,7 @@ const Barrier* Cluster::deliver(const AsyncOp& op, SignalKind kind, const char* 
 
 void Cluster::progress(AsyncOp& op, bool& done) {
   done = true;
+  if (writes_shared(op)) op.destination->packed_b.forget();
   switch (op.kind) {
     case AsyncOp::Kind::cp_async: return land_copy(op);
     case AsyncOp::Kind::cp_async_arrive: return land_copy_arrival(op);
@@ -205,7 +206,7 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::tmem_copy:
     case AsyncOp::Kind::tmem_shift: return complete_tcgen05(op);
     case AsyncOp::Kind::wgmma:
-      warpgroup(*op.wgmma->first).last_b.panels.reset();  // shared memory may have changed since the last one
+      op.wgmma->first->cta->packed_b.forget();  // shared memory may have changed since the last one
       complete_wgmma(*op.wgmma);
       warpgroup(*op.wgmma->first).let_go(*op.wgmma);
       return;

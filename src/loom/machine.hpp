@@ -272,6 +272,7 @@ struct Cta {
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
   std::vector<Warpgroup> warpgroups;
+  PackedB packed_b;             ///< of wgmmas that execute one right after the other
   uint32_t free_registers = 0;  ///< given back by setmaxnreg.dec and not taken
 };
 
@@ -661,6 +662,8 @@ class Cluster {
   /// What all lanes have come to.
   void execute_posted(Warp& warp);
   void go_on_with_posted(Warp& warp);
+  class MachineTurn;
+  void forget_packed();
   /// Waits until all that the thread has posted has executed.
   void catch_up(Thread& thread);
   [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
@@ -868,6 +871,7 @@ class Cluster {
   bool runs_ahead_;
   std::vector<Warp*> continuing_;  ///< the phase has completed that their posted operations waited for
   bool continues_ = false;         ///< somebody sees to them
+  uint32_t turn_depth_ = 0;        ///< MachineTurns, one inside the other
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::deque<Warp*> ready_;

@@ -80,10 +80,32 @@ void Cluster::account_for_posted(Thread& thread) {
   look_up(thread);
 }
 
+/// While one lasts, the machine executes what warps have posted, and no thread runs: what wgmmas read of shared memory
+/// does not change, unless work lands there (Cluster::progress).
+class Cluster::MachineTurn {
+ public:
+  explicit MachineTurn(Cluster& cluster) : cluster_(cluster) {
+    if (cluster_.turn_depth_++ == 0) cluster_.forget_packed();
+  }
+  ~MachineTurn() {
+    if (--cluster_.turn_depth_ == 0) cluster_.forget_packed();
+  }
+  MachineTurn(const MachineTurn&) = delete;
+  MachineTurn& operator=(const MachineTurn&) = delete;
+
+ private:
+  Cluster& cluster_;
+};
+
+void Cluster::forget_packed() {
+  for (const auto& cta : ctas_) cta->packed_b.forget();
+}
+
 // Lanes come to what is posted in its order, so what all have come to is always the oldest.
 void Cluster::execute_posted(Warp& warp) {
   WholeWarp& whole = warp.whole;
-  if (warp.index / warpgroup_warps < warp.cta->warpgroups.size()) warpgroup(warp).last_b.panels.reset();
+  if (whole.held_up || whole.posted() == 0 || whole[0].arrived != whole_warp) return;
+  const MachineTurn turn(*this);
   while (!whole.held_up && whole.posted() != 0 && whole[0].arrived == whole_warp) {
     const Posted& posted = whole[0];
     if (watch_) watch_->synchronise(warp, whole_warp);
@@ -148,6 +170,7 @@ bool Cluster::phase_complete(Warp& warp, const Posted& posted) {
 void Cluster::continue_each() {
   if (continues_ || running_ == nullptr) return;  // one after the other, and on a thread: an error ends it there
   continues_ = true;
+  const MachineTurn turn(*this);
   while (!continuing_.empty()) {
     Warp& warp = *continuing_.front();
     continuing_.erase(continuing_.begin());

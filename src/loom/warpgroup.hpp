@@ -97,7 +97,6 @@ struct Warpgroup {
   std::vector<WgmmaInstruction*> forming;  ///< some warps have not issued it; in the order of issue
   std::vector<RegisterRequest> requests;   ///< in the order of execution
   std::vector<WgmmaChain> chains;
-  PackedB last_b;  ///< of wgmmas that execute one right after the other
   std::vector<std::unique_ptr<WgmmaInstruction>> instructions;
   std::vector<WgmmaInstruction*> unused;
 

@@ -238,12 +238,13 @@ void Cluster::start_wgmma(Warp& warp, WgmmaInstruction& op) {
 /// Reads the operands and sees to it that the registers have the result when a wait lets somebody look at them.
 void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
   Warpgroup& group = warpgroup(*op.first);
+  PackedB& packed = op.first->cta->packed_b;
   const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation);
   if (chained)
     for (WgmmaChain& chain : group.chains)
       if (chain.sum.continues(op.operation) &&
           std::equal(op.registers, op.registers + warpgroup_warps, chain.registers))
-        return chain.sum.add(op.operation, op.shared, group.last_b);
+        return chain.sum.add(op.operation, op.shared, packed);
   WgmmaMemory memory{.shared = op.shared, .d = {}, .a = {}};
   for (uint32_t warp = 0; warp < warpgroup_warps; ++warp) {
     std::copy_n(op.registers[warp]->d, 32, memory.d + 32 * warp);
@@ -258,7 +259,7 @@ void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
   if (free == nullptr) free = &group.chains.emplace_back();
   std::copy_n(op.registers, warpgroup_warps, free->registers);
   free->sum.begin(op.operation, memory);
-  free->sum.add(op.operation, op.shared, group.last_b);
+  free->sum.add(op.operation, op.shared, packed);
 }
 
 void Cluster::complete_wgmma(WgmmaInstruction& op) {

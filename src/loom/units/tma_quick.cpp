@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "loom/units/look_ahead.hpp"
+#include "loom/units/swizzled_rows.hpp"
 #include "loom/units/tma.hpp"
 
 namespace warploom::loom {
 namespace {
-
-constexpr uint32_t unit = 16;
 
 /// Where the boxes of a tensor go: those of a GEMM follow each other along K, some of them between two multiplications.
 struct Course {
@@ -23,8 +22,9 @@ thread_local constinit Course courses[64];
 /// How many boxes of the same rows further on the one lies that will be loaded after the next multiplication; 0:
 /// unknown.
 uint32_t boxes_ahead(const TensorMapArgs& map, const int32_t* coordinates) {
-  Course& course =
-      courses[(reinterpret_cast<uintptr_t>(map.address) / 64 + static_cast<uint32_t>(coordinates[1]) / 8 * 5) % 64];
+  // Tensors and tiles begin at round numbers: a product spreads them.
+  const uint64_t place = reinterpret_cast<uintptr_t>(map.address) + static_cast<uint32_t>(coordinates[1]);
+  Course& course = courses[place * 0x9e3779b97f4a7c15 >> 58];
   const uint64_t now = look_ahead.computations;
   const bool same_rows = course.tensor == map.address && course.row == coordinates[1];
   if (same_rows && course.column == coordinates[0]) return 0;  // it goes to another CTA, too
@@ -40,19 +40,6 @@ uint32_t boxes_ahead(const TensorMapArgs& map, const int32_t* coordinates) {
   }
   ++course.run;
   return course.last_run;
-}
-
-/// Rows of `units` 16-byte units; in shared memory, unit u of a row is at place u ^ (some bits of the line's number).
-template <uint32_t units>
-void copy_rows(const std::byte* from, size_t stride, std::byte* window, uint32_t offset, uint32_t rows) {
-  for (uint32_t row = 0; row < rows; ++row, from += stride, offset += units * unit) {
-    // Where rows are shorter than a line, the offset of a row within its line is no part of the permutation.
-    const uint32_t line = offset >> 7 & (units - 1);
-    std::byte* to = window + offset;
-    // Rows lie far apart in global memory, where no hardware looks ahead.
-    for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + 16 * stride + u * unit, 0, 2);
-    for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
-  }
 }
 
 }  // namespace
@@ -75,15 +62,12 @@ bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std:
       std::memcpy(window + offset + size_t{row} * row_bytes, from + row * stride, row_bytes);
     return true;
   }
-  if (row_bytes != swizzle_span(map.swizzle)) return false;
+  const RowCopy copy = copy_swizzled_rows(map.swizzle);
+  if (copy == nullptr || row_bytes != swizzle_span(map.swizzle)) return false;
   if (const uint32_t ahead = boxes_ahead(map, coordinates); ahead != 0)
     look_ahead.want(from + size_t{ahead} * row_bytes, stride, rows, (row_bytes + 63) / 64);
-  switch (map.swizzle) {
-    case Swizzle::b32: copy_rows<2>(from, stride, window, offset, rows); return true;
-    case Swizzle::b64: copy_rows<4>(from, stride, window, offset, rows); return true;
-    case Swizzle::b128: copy_rows<8>(from, stride, window, offset, rows); return true;
-    default: return false;
-  }
+  copy(from, stride, window, offset, rows);
+  return true;
 }
 
 }  // namespace warploom::loom

@@ -51,41 +51,71 @@ void WgmmaSum::begin(const WgmmaOperation& op, const WgmmaMemory& memory) {
   accumulate_ = op.accumulate;
 }
 
-void WgmmaSum::add(const WgmmaOperation& op, const std::byte* shared, PackedB& last) {
-  if (!op.accumulate) {  // what was is overwritten
-    k_ = 0;
-    accumulate_ = false;
+const std::shared_ptr<Panels>& PackedB::find(const WgmmaOperation& op, uint32_t k) const {
+  static const std::shared_ptr<Panels> none;
+  for (const Set& set : sets_) {
+    if (set.panels == nullptr) continue;
+    for (uint32_t i = 0; i < set.count; ++i)
+      if (set.parts[i].is(op, k)) return set.panels;
   }
-  if (k_ + op.k > Panels::k_capacity) multiply();
-  const bool same = last.panels != nullptr && last.descriptor == op.b && last.form == op.form && last.k == k_;
-  if (k_ != 0 && (same ? b_ != last.panels : !own_b_)) multiply();
-  if (k_ == 0) {
-    if (a_ == nullptr) a_ = take_panels();
-    own_b_ = !(same && last.k == 0);
-    b_ = own_b_ ? take_panels() : last.panels;
-  }
-  pack_panels(left(op), shared, a_->at(k_), Panels::stride);
-  if (b_ != last.panels || last.k != k_ || !same) {
-    pack_panels(right(op), shared, b_->at(k_), Panels::stride);
-    last = {op.b, op.form, k_, b_};
-  }
-  k_ += op.k;
-  if (k_ == Panels::k_capacity) multiply();  // while all of it is in the caches
+  return none;
 }
 
+void PackedB::add(const std::shared_ptr<Panels>& panels, const WgmmaOperation& op, uint32_t k) {
+  if (sets_[0].panels != panels) {
+    std::swap(sets_[0], sets_[1]);
+    if (sets_[0].panels != panels) {
+      sets_[0].panels = panels;
+      sets_[0].count = 0;
+    }
+  }
+  sets_[0].parts[sets_[0].count++] = {op.b, op.form, k};
+}
+
+void WgmmaSum::add(const WgmmaOperation& op, const std::byte* shared, PackedB& packed) {
+  if (!op.accumulate) {  // what was is overwritten
+    first_k_ = k_ = 0;
+    accumulate_ = false;
+  }
+  if (k_ + op.k > Panels::k_capacity) {
+    multiply();
+    first_k_ = k_ = 0;
+  }
+  const bool packs_b = own_b_ && k_ != first_k_;
+  if (!packs_b) {
+    const std::shared_ptr<Panels>& theirs = packed.find(op, k_);
+    if (k_ != first_k_ && theirs != b_) multiply();
+    if (k_ == first_k_) {
+      if (a_ == nullptr) a_ = take_panels();
+      own_b_ = theirs == nullptr;
+      b_ = own_b_ ? take_panels() : theirs;
+    }
+  }
+  pack_panels(left(op), shared, a_->at(k_), Panels::stride);
+  if (own_b_) {
+    pack_panels(right(op), shared, b_->at(k_), Panels::stride);
+    packed.add(b_, op, k_);
+  }
+  k_ += op.k;
+  if (k_ != Panels::k_capacity) return;
+  multiply();  // while all of it is in the caches
+  first_k_ = k_ = 0;
+}
+
+/// The next instruction goes on at the same place in the panels.
 void WgmmaSum::multiply() {
-  if (k_ == 0) return;
-  multiply_panels({.a = a_->at(0),
+  if (k_ == first_k_) return;
+  multiply_panels({.a = a_->at(first_k_),
                    .a_stride = Panels::stride,
-                   .b = b_->at(0),
+                   .b = b_->at(first_k_),
                    .b_stride = Panels::stride,
                    .d = sums_->d,
                    .d_pitch = d_pitch,
                    .rows = wgmma_rows,
                    .n = n_,
-                   .k_extent = k_,
+                   .k_extent = k_ - first_k_,
                    .accumulate = accumulate_});
-  k_ = 0;
+  first_k_ = k_;
   accumulate_ = true;
   a_.reset();
   b_.reset();
@@ -94,6 +124,7 @@ void WgmmaSum::multiply() {
 void WgmmaSum::settle() {
   if (empty()) return;
   multiply();
+  first_k_ = k_ = 0;
   for_each_pair(n_, d_, sums_->d, d_pitch,
                 [](float* held, const uint32_t* row) { std::memcpy(held, row, 2 * sizeof(float)); });
   n_ = 0;
