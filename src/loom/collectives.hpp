@@ -2,6 +2,7 @@
 // post (warploom/loom/posted.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -42,6 +43,7 @@ const char* name_of(PostedKind kind);
 /// An arrival that a lane has to offer once what it posted before it has executed.
 struct PostedArrival {
   uint64_t after = 0;  ///< so many collectives of the whole warp
+  uint64_t number = 0;
   uint32_t lane = 0;
   uint32_t address = 0, count = 0;
   const void* pc = nullptr;
@@ -51,11 +53,12 @@ struct PostedArrival {
 /// lanes wait.
 class WholeWarp {
  public:
-  static constexpr uint32_t most_posted = 192;  ///< a lane waits before it posts more
+  static constexpr uint32_t most_posted = 768;  ///< a lane waits before it posts more: most tiles have fewer
 
   uint64_t over = 0;          ///< how many are
   bool meets = false;         ///< lanes wait in one
   bool held_up = false;       ///< the oldest posted one waits for wgmma groups
+  uint32_t came = 0;          ///< lanes that have come to the oldest posted one
   uint32_t catching_up = 0;   ///< lanes that wait for what they have posted
   uint64_t caught_up_at = 0;  ///< how many must be over for one of them to go on
 
@@ -72,15 +75,25 @@ class WholeWarp {
     posted.same_registers = false;
     return posted;
   }
+  /// The lane has come to so many more of them, the last of which is this one.
+  void come(uint32_t lane, Posted& last, uint64_t more) {
+    const uint32_t bit = 1u << lane;
+    if (static_cast<uint64_t>(&last - begin()) >= more) (&last - more)->ends &= ~bit;
+    last.ends |= bit;
+    came |= bit;
+  }
   void pop() {
+    came &= ~list_[first_].ends;
     ++first_;
     if (--count_ == 0) first_ = 0;
   }
 
-  /// The registers of which this lane's are those, if there are any.
-  PostedRegisters* find_registers(uint32_t lane, const void* d, const native::WgmmaRegisters* d_state) {
+  /// Registers of wgmmas of this form, of which this lane's are those, if there are any.
+  PostedRegisters* find_registers(uint32_t lane, const native::WgmmaForm* form, const void* d,
+                                  const native::WgmmaRegisters* d_state) {
     for (auto& registers : registers_)
-      if (registers->d[lane] == d && registers->d_state[lane] == d_state && registers->a_state[lane] == nullptr)
+      if (registers->form == form && registers->d[lane] == d && registers->d_state[lane] == d_state &&
+          registers->a_state[lane] == nullptr)
         return registers.get();
     return nullptr;
   }
@@ -101,10 +114,27 @@ class WholeWarp {
   }
 
   Collective meeting;  ///< the one in which lanes wait
-  std::vector<PostedArrival> arrivals;
-  uint64_t next_arrival = ~uint64_t{0};  ///< after so many are over
+  /// Arrivals in the order in which they are due; of those that are due together, as they were posted.
+  bool arrival_is_due() const { return !arrivals_.empty() && arrivals_.front().after <= over; }
+  void post(PostedArrival arrival) {
+    arrival.number = posted_arrivals_++;
+    arrivals_.push_back(arrival);
+    std::push_heap(arrivals_.begin(), arrivals_.end(), due_later);
+  }
+  PostedArrival next_arrival() {
+    std::pop_heap(arrivals_.begin(), arrivals_.end(), due_later);
+    const PostedArrival next = arrivals_.back();
+    arrivals_.pop_back();
+    return next;
+  }
 
  private:
+  static bool due_later(const PostedArrival& one, const PostedArrival& two) {
+    return one.after != two.after ? one.after > two.after : one.number > two.number;
+  }
+
+  std::vector<PostedArrival> arrivals_;  ///< a heap
+  uint64_t posted_arrivals_ = 0;
   std::vector<Posted> list_;
   std::vector<std::unique_ptr<PostedRegisters>> registers_;
   uint32_t first_ = 0, count_ = 0;

@@ -40,7 +40,10 @@ bool Cluster::stranded(Warp& warp, bool standstill) {
   std::vector<Open> all;
   for (uint32_t i = 0; i < warp.whole.posted(); ++i) {
     const Posted& posted = warp.whole[i];
-    all.push_back({name_of(posted.kind), whole_warp, posted.arrived, posted.first_lane, posted.pc});
+    uint32_t arrived = 0;
+    for (const Thread* lane : warp.lanes)
+      if (lane->joined > warp.whole.over + i) arrived |= 1u << lane->id.lane;
+    all.push_back({name_of(posted.kind), whole_warp, arrived, posted.first_lane, posted.pc});
   }
   const auto add = [&](const Collective& open) {
     all.push_back({open.operation, open.mask, open.arrived, open.first_lane, open.pc});

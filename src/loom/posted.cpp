@@ -46,17 +46,20 @@ Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
   Posted& posted = whole.push();
   posted.kind = kind;
   posted.executes = true;
-  posted.k = 0;
+  posted.accumulate = false;
+  posted.k = posted.pending = 0;
   posted.form = nullptr;
-  posted.arrived = 0;
+  posted.ends = 0;
+  posted.begun = false;
   posted.time = 0;
   posted.pc = pc;
-  posted.first_lane = thread.id.lane;
+  posted.first_lane = static_cast<uint8_t>(thread.id.lane);
   return posted;
 }
 
 void Cluster::arrive(Thread& thread, Posted& posted) {
-  posted.arrived |= 1u << thread.id.lane;
+  posted.begun = true;
+  thread.warp->whole.come(thread.id.lane, posted, 1);
   posted.time = std::max(posted.time, thread.time);
   execute_posted(*thread.warp);
   look_up(thread);
@@ -65,13 +68,12 @@ void Cluster::arrive(Thread& thread, Posted& posted) {
 void Cluster::account_for_posted(Thread& thread) {
   native::Script& script = native::script;
   const auto count = static_cast<uint64_t>(script.next - script.accounted);
-  const uint32_t bit = 1u << thread.id.lane;
-  for (Posted* posted = script.accounted; posted != script.next; ++posted) posted->arrived |= bit;
+  thread.warp->whole.come(thread.id.lane, script.next[-1], count);
   thread.joined += count;
   thread.time += native::step_cost * count;
   beats_.store(beats_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   script.accounted = script.next;
-  if (script.list->arrived != whole_warp) return;
+  if (thread.warp->whole.came != whole_warp) return;
   for (uint32_t i = 0; i < thread.warp->whole.posted(); ++i) {
     Posted& posted = thread.warp->whole[i];
     posted.time = std::max(posted.time, thread.time);
@@ -104,9 +106,9 @@ void Cluster::forget_packed() {
 // Lanes come to what is posted in its order, so what all have come to is always the oldest.
 void Cluster::execute_posted(Warp& warp) {
   WholeWarp& whole = warp.whole;
-  if (whole.held_up || whole.posted() == 0 || whole[0].arrived != whole_warp) return;
+  if (whole.held_up || whole.came != whole_warp) return;
   const MachineTurn turn(*this);
-  while (!whole.held_up && whole.posted() != 0 && whole[0].arrived == whole_warp) {
+  while (!whole.held_up && whole.came == whole_warp) {
     const Posted& posted = whole[0];
     if (watch_) watch_->synchronise(warp, whole_warp);
     switch (posted.kind) {
@@ -132,7 +134,7 @@ void Cluster::execute_posted(Warp& warp) {
     }
     whole.pop();
     ++whole.over;
-    if (whole.over >= whole.next_arrival) deliver_arrivals(warp);
+    if (whole.arrival_is_due()) deliver_arrivals(warp);
   }
   if (whole.catching_up == 0 || whole.over < whole.caught_up_at) return;
   whole.caught_up_at = ~uint64_t{0};
@@ -181,7 +183,7 @@ void Cluster::continue_each() {
 
 void Cluster::post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   Posted& posted = post(thread, pc, PostedKind::phase);
-  if (posted.arrived == 0) {
+  if (!posted.begun) {
     Barrier& barrier = barrier_at(thread, pc, address, true);
     check_side(thread, pc, barrier);
     posted.barrier = &barrier;
@@ -199,25 +201,16 @@ bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t cou
   WholeWarp& whole = thread.warp->whole;
   if (!runs_ahead_ || thread.joined == whole.over) return false;
   count_step(thread, pc);
-  whole.arrivals.push_back({thread.joined, thread.id.lane, address, count, pc});
-  whole.next_arrival = std::min(whole.next_arrival, thread.joined);
+  whole.post({.after = thread.joined, .lane = thread.id.lane, .address = address, .count = count, .pc = pc});
   return true;
 }
 
 void Cluster::deliver_arrivals(Warp& warp) {
   WholeWarp& whole = warp.whole;
-  size_t kept = 0;
-  whole.next_arrival = ~uint64_t{0};
-  for (size_t i = 0; i < whole.arrivals.size(); ++i) {
-    const PostedArrival arrival = whole.arrivals[i];
-    if (arrival.after > whole.over) {
-      whole.arrivals[kept++] = arrival;
-      whole.next_arrival = std::min(whole.next_arrival, arrival.after);
-    } else {
-      signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
-    }
+  while (whole.arrival_is_due()) {
+    const PostedArrival arrival = whole.next_arrival();
+    signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
   }
-  whole.arrivals.resize(kept);
 }
 
 void Cluster::post_sync(Thread& thread, Pc pc) {
@@ -227,7 +220,7 @@ void Cluster::post_sync(Thread& thread, Pc pc) {
 
 void Cluster::post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending) {
   Posted& posted = post(thread, pc, PostedKind::wait);
-  if (posted.arrived == 0) posted.pending = static_cast<uint8_t>(pending);
+  if (!posted.begun) posted.pending = static_cast<uint8_t>(pending);
   if (posted.pending != pending)
     fail(thread, pc, "DIVERGENCE",
          fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,

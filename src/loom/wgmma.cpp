@@ -41,10 +41,13 @@ const char* difference(const native::WgmmaLane& one, const native::WgmmaLane& tw
 void Cluster::note_registers(Thread& thread, Posted& posted, const native::WgmmaLane& lane) {
   WholeWarp& whole = thread.warp->whole;
   const uint32_t index = thread.id.lane;
-  if (posted.arrived == 0) {
-    posted.registers = lane.a == nullptr ? whole.find_registers(index, lane.d, lane.d_state) : nullptr;
+  if (!posted.begun) {
+    posted.registers = lane.a == nullptr ? whole.find_registers(index, posted.form, lane.d, lane.d_state) : nullptr;
     posted.same_registers = posted.registers != nullptr;
-    if (!posted.same_registers) posted.registers = &whole.unused_registers();
+    if (!posted.same_registers) {
+      posted.registers = &whole.unused_registers();
+      posted.registers->form = posted.form;
+    }
     ++posted.registers->uses;
   }
   if (posted.same_registers) {
@@ -69,7 +72,7 @@ void Cluster::note_registers(Thread& thread, Posted& posted, const native::Wgmma
 void Cluster::post_wgmma(Thread& thread, Pc pc, const native::WgmmaForm& form, const native::WgmmaLane& lane) {
   Posted& posted = post(thread, pc, PostedKind::wgmma);
   const uint32_t k = mma_k_bytes / size_of(form.a_type);
-  if (posted.arrived == 0) {
+  if (!posted.begun) {
     posted.form = &form;
     posted.a_descriptor = lane.a_descriptor;
     posted.b_descriptor = lane.b_descriptor;
@@ -282,7 +285,7 @@ void Cluster::complete_wgmma(WgmmaInstruction& op) {
 
 bool Cluster::post_wgmma_fence(Thread& thread, Pc pc) {
   Posted& posted = post(thread, pc, PostedKind::fence);
-  if (posted.arrived == 0) posted.executes = alter("wgmma.fence", pc, nullptr).times != 0;
+  if (!posted.begun) posted.executes = alter("wgmma.fence", pc, nullptr).times != 0;
   const bool executes = posted.executes;
   if (executes) thread.warp->wgmma.fenced = true;
   arrive(thread, posted);
@@ -291,7 +294,7 @@ bool Cluster::post_wgmma_fence(Thread& thread, Pc pc) {
 
 void Cluster::post_wgmma_commit(Thread& thread, Pc pc) {
   Posted& posted = post(thread, pc, PostedKind::commit);
-  if (posted.arrived == 0) posted.executes = alter("wgmma.commit_group", pc, nullptr).times != 0;
+  if (!posted.begun) posted.executes = alter("wgmma.commit_group", pc, nullptr).times != 0;
   arrive(thread, posted);
 }
 

@@ -194,23 +194,29 @@ void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept;
 // Warpgroup tensor core (wgmma)
 
 /// What the machine and ordinary code did with the registers of a fragment that wgmma uses.
-struct WgmmaRegisters {
+struct alignas(4) WgmmaRegisters {
   /// `unnamed`: the wait is over, but no wait or fence has named the fragment since, so the compiler may read it early.
   enum class Flight : uint8_t { none, accumulator, operand, unnamed };
   enum class Use : uint8_t { fresh, ordinary, fenced, wgmma };
   Flight flight = Flight::none;
   Use use = Use::fresh;  ///< who touched it last
   uint8_t k = 0;         ///< of the last wgmma
+  uint8_t unused = 0;    ///< all of it is compared as one word
 
   WARPLOOM_FN bool busy() const noexcept { return flight != Flight::none; }
   WARPLOOM_FN void name() noexcept {
     if (flight == Flight::unnamed) flight = Flight::none;
   }
   WARPLOOM_FN void fence() noexcept {
-    name();
-    if (use != Use::fresh) use = Use::fenced;
+    // As one word: a processor that reads a word right after it has written a byte of it waits.
+    uint32_t word = __builtin_bit_cast(uint32_t, *this);
+    if ((word & 0xff) == static_cast<uint32_t>(Flight::unnamed)) word &= ~0xffu;
+    if ((word & 0xff00) != 0) word = (word & ~0xff00u) | static_cast<uint32_t>(Use::fenced) << 8;
+    *this = __builtin_bit_cast(WgmmaRegisters, word);
   }
 };
+static_assert(WgmmaRegisters::Flight::none == WgmmaRegisters::Flight{} &&
+              WgmmaRegisters::Use::fresh == WgmmaRegisters::Use{});
 struct WgmmaForm {
   uint32_t n = 8;
   WgmmaType a_type = WgmmaType::bf16, b_type = WgmmaType::bf16;
@@ -235,31 +241,39 @@ void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept;
 bool post_wgmma_fence() noexcept;
 void post_wgmma_commit() noexcept;
 
-WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+/// Ticks it off if it is what was posted: this is most of what most lanes do.
+WARPLOOM_FN bool wgmma_as_posted(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
   static_assert(sizeof(WgmmaLane) == 56, "what lanes must agree on is compared here, and in wgmma.cpp");
+  using State = WgmmaRegisters;
   Script& s = script;
   const Posted* posted = s.next;
-  WgmmaRegisters& state = *lane.d_state;
-  const auto differ = [](const void* one, const void* two) {
-    return reinterpret_cast<uintptr_t>(one) ^ reinterpret_cast<uintptr_t>(two);
-  };
-  // One branch for all that lanes agree on: this is most of what most lanes do.
-  if (posted == s.end || posted->k == 0 || lane.a != nullptr ||
-      (differ(posted->form, &form) | (posted->a_descriptor ^ lane.a_descriptor) |
-       (posted->b_descriptor ^ lane.b_descriptor) | (posted->accumulate ^ lane.accumulate)) != 0 ||
-      (state.use != WgmmaRegisters::Use::fenced && (state.use != WgmmaRegisters::Use::wgmma || state.k != posted->k)))
-      [[unlikely]]
-    return post_wgmma(form, WgmmaLane(lane));
+  if (posted == s.end || lane.a != nullptr) return false;
+  State& state = *lane.d_state;
+  const uint32_t k = wgmma_k(form.a_type);
+  uint32_t head;  // kind, accumulate, k, pending
+  __builtin_memcpy(&head, posted, sizeof(head));
+  head ^= static_cast<uint32_t>(PostedKind::wgmma) | k << 16;
+  head ^= static_cast<uint32_t>(lane.accumulate) << 8;
+  if (((reinterpret_cast<uintptr_t>(posted->form) ^ reinterpret_cast<uintptr_t>(&form)) |
+       (posted->a_descriptor ^ lane.a_descriptor) | (posted->b_descriptor ^ lane.b_descriptor) | head) != 0)
+    return false;
+  const State flying{State::Flight::accumulator, State::Use::wgmma, static_cast<uint8_t>(k), 0};
+  const bool flies = __builtin_bit_cast(uint32_t, state) == __builtin_bit_cast(uint32_t, flying);
+  if (!flies && state.use != State::Use::fenced && (state.use != State::Use::wgmma || state.k != k)) return false;
+  // Of one form, the state of a fragment is always as far from its registers: no need to compare both.
   PostedRegisters& registers = *posted->registers;
-  if ((differ(registers.d[s.lane], lane.d) | differ(registers.d_state[s.lane], &state)) != 0) [[unlikely]] {
-    if (posted->same_registers) return post_wgmma(form, WgmmaLane(lane));
+  if (registers.d_state[s.lane] != &state) [[unlikely]] {
+    if (posted->same_registers) return false;
     registers.d[s.lane] = lane.d;
     registers.d_state[s.lane] = &state;
   }
-  state.flight = WgmmaRegisters::Flight::accumulator;
-  state.use = WgmmaRegisters::Use::wgmma;
-  state.k = posted->k;
+  if (!flies) state = flying;
   ++s.next;
+  return true;
+}
+WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+  if (!wgmma_as_posted(form, lane)) [[unlikely]]
+    post_wgmma(form, WgmmaLane(lane));
 }
 /// False: the mutation seam dropped it.
 WARPLOOM_FN bool wgmma_fence() noexcept {

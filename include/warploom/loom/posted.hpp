@@ -20,6 +20,7 @@ struct WgmmaRegisters;
 /// lanes only compare.
 struct PostedRegisters {
   uint32_t uses = 0;  ///< wgmmas posted and not waited for; unless there are none, nothing changes here
+  const WgmmaForm* form = nullptr;
   void* d[32];
   WgmmaRegisters* d_state[32];
   const uint32_t* a[32];
@@ -28,22 +29,27 @@ struct PostedRegisters {
 
 enum class PostedKind : uint8_t { fence, wgmma, commit, wait, sync, phase };
 
-struct Posted {
-  PostedKind kind = PostedKind::fence;
-  bool executes = false;  ///< false: the mutation seam dropped it
+/// One line of a cache: every lane looks at every one of them.
+struct alignas(64) Posted {
+  PostedKind kind = PostedKind::fence;  ///< this and the next three are compared as one word
   bool accumulate = false;
   uint8_t k = 0;        ///< of a wgmma with both operands in shared memory; 0: one that lanes cannot tick off
   uint8_t pending = 0;  ///< groups that a wait leaves
-  uint32_t arrived = 0;
-  const WgmmaForm* form = nullptr;
+  uint32_t ends = 0;    ///< lanes that have come to this one and no further
+  union {
+    const WgmmaForm* form = nullptr;
+    void* barrier;  ///< that is waited for
+  };
   uint64_t a_descriptor = 0, b_descriptor = 0;  ///< where an mbarrier is waited for: its address, and phases
   PostedRegisters* registers = nullptr;
-  void* barrier = nullptr;
-  bool same_registers = false;  ///< as those of a wgmma before it: there is nothing to note
-  uint64_t time = 0;            ///< nominal, of the last lane
+  uint64_t time = 0;  ///< nominal, of the last lane
   const void* pc = nullptr;
-  uint32_t first_lane = 0;
+  uint8_t first_lane = 0;
+  bool begun = false;           ///< its first lane has said what it is
+  bool executes = false;        ///< false: the mutation seam dropped it
+  bool same_registers = false;  ///< as those of a wgmma before it: there is nothing to note
 };
+static_assert(sizeof(Posted) == 64);
 
 /// What an operation without a call changes of a thread.
 struct ThreadHead {
