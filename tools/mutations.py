@@ -42,7 +42,7 @@ REASONS = [
      "The same drain; the barrier it waits at instead completes as well."),
     (("drop", "cp.async.bulk.wait_group.read", "", "hopper/patch_writer.hpp"),
      "The wait at the end of the role. With a residual, the last slots were released before, and that release has "
-     "waited; without one (`--beta 0`) dropping it is EXIT-PENDING."),
+     "waited; without one (`--beta 0 --n 512`) dropping it is EXIT-PENDING."),
     (("wrong-stage", "mbarrier.arrive.expect_tx", "residual.full", ""),
      "Two slots, always filled one after the other: their barriers change places, and each completes with the other's "
      "arrival before anybody reads."),

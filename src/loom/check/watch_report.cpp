@@ -18,13 +18,14 @@ Words words_for(const Conflict& conflict, bool tensor) {
     case Conflict::Kind::race:
       return {tensor ? "RACE-TMEM" : "RACE-SMEM", "nothing orders the two",
               conflict.later_writes && !conflict.earlier_writes
-                  ? "the writer waits for a barrier at which the reader, or the completion of the read, arrives"
+                  ? "the writer waits for a barrier at which the reader arrives after this read, or its completion does; a slot "
+                    "that is released before it is read is released too early"
                   : "the second waits for a barrier at which the first, or its completion, arrives"};
     case Conflict::Kind::no_proxy_fence:
       return {"PROXY",
               "they are ordered, but one goes through the async proxy and no fence.proxy.async follows the other",
-              "the thread that made the first access executes fence_proxy_async_shared() before it arrives or "
-              "synchronises"};
+              "every thread that made such an access executes fence_proxy_async_shared() before it arrives or "
+              "synchronises; a fence of the thread that issues the second does not cover the others"};
     case Conflict::Kind::not_visible:
       return {"NOT-VISIBLE", "the first is over, but nothing makes its writes visible to the second",
               "wait for the barrier that the write itself completes on, or pass it on with an arrival that releases to "
@@ -63,7 +64,8 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, bool tenso
   const Site& later = sites_[conflict.later.site];
   const std::string place = tensor ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
                                    : fmt::format("shared memory at 0x{:x}", conflict.at);
-  const std::string what = fmt::format("{} {} {}", later.operation, conflict.later_writes ? "writes" : "reads", place);
+  const std::string what = fmt::format("{} {} {}{}", later.operation, conflict.later_writes ? "writes" : "reads", place,
+                                       later.object.empty() ? "" : fmt::format(" (for {})", later.object));
   const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;
   if (conflict.kind == Conflict::Kind::uninitialised)
     return cluster_.stop(&warp, lanes, pc, words.code, fmt::format("{}, and {}", what, words.why), {words.fix}, {});
