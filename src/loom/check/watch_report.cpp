@@ -18,7 +18,8 @@ Words words_for(const Conflict& conflict, bool tensor) {
     case Conflict::Kind::race:
       return {tensor ? "RACE-TMEM" : "RACE-SMEM", "nothing orders the two",
               conflict.later_writes && !conflict.earlier_writes
-                  ? "the writer waits for a barrier at which the reader arrives after this read, or its completion does; a slot "
+                  ? "the writer waits for a barrier at which the reader arrives after this read, or its completion "
+                    "does; a slot "
                     "that is released before it is read is released too early"
                   : "the second waits for a barrier at which the first, or its completion, arrives"};
     case Conflict::Kind::no_proxy_fence:
