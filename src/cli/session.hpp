@@ -35,7 +35,8 @@ class Session {
   loom::Options options() const;
 
  protected:
-  Session(RunArguments arguments, loom::Schedule schedule) : arguments_(std::move(arguments)), schedule_(schedule) {}
+  Session(RunArguments arguments, loom::Schedule schedule)
+      : arguments_(std::move(arguments)), schedule_(std::move(schedule)) {}
 
   RunArguments arguments_;
   loom::Schedule schedule_;
