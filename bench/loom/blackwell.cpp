@@ -14,7 +14,7 @@ using Kernel = examples::BlackwellGemm<ClusterShape<2, 2, 1>>;
 /// What run_blackwell_gemm needs of a machine.
 class Machine {
  public:
-  Machine(const LoomProblem& problem, std::vector<bf16>& d)
+  Machine(const LoomProblem& problem, Matrix& d)
       : tensors_{{problem.a.data(), problem.a.size() * sizeof(bf16), loom::Access::read, "a"},
                  {problem.b.data(), problem.b.size() * sizeof(bf16), loom::Access::read, "b"},
                  {d.data(), d.size() * sizeof(bf16), loom::Access::write, "d"}} {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,19 +13,33 @@
 
 namespace warploom::bench {
 
+/// Memory as GPU programs have it: matrices begin at a line, where std::allocator puts them 16 bytes past one.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* values, size_t) { ::operator delete(values, line); }
+  bool operator==(const LineAllocator&) const = default;
+  static constexpr std::align_val_t line{64};
+};
+using Matrix = std::vector<bf16, LineAllocator<bf16>>;
+
 struct LoomProblem {
   int m = 0, n = 0, k = 0;
   unsigned threads = 0;
   int sms = 0;  ///< of the chip that the kernels are launched for
   loom::Numerics numerics = loom::Numerics::fast;
   bool check = false;  ///< under the checker
-  std::vector<bf16> a, b;
+  Matrix a, b;
 };
 
 /// What a kernel wrote: D in bf16, in rows of n.
 struct LoomResult {
   double seconds = 0;
-  std::vector<bf16> d;
+  Matrix d;
 };
 
 /// The library's Hopper GEMM in this configuration; "auto": the planner's choice, which `config` becomes.

@@ -77,7 +77,7 @@ LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
   std::normal_distribution<float> normal;
   std::vector<bf16> values(65521);  // a prime: no two rows are alike
   for (bf16& value : values) value = to_bf16(normal(random));
-  const auto fill = [&](std::vector<bf16>& matrix, int rows, size_t from) {
+  const auto fill = [&](Matrix& matrix, int rows, size_t from) {
     matrix.resize(static_cast<size_t>(rows) * static_cast<size_t>(k));
     for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = values[(i + from) % values.size()];
   };
@@ -87,7 +87,7 @@ LoomProblem random_problem(int m, int n, int k, const Arguments& arguments) {
 }
 
 /// Some elements of D, drawn at random, in double precision: within what rounding to bf16 and sums in f32 allow.
-std::string check(const LoomProblem& p, const std::vector<bf16>& d) {
+std::string check(const LoomProblem& p, const Matrix& d) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     const size_t row = random() % static_cast<size_t>(p.m), column = random() % static_cast<size_t>(p.n);

@@ -59,8 +59,9 @@ PanelKernels panel_kernels(Isa isa) {
                ? PanelKernels{pack_avx512, multiply_avx512}
                : PanelKernels{};
   if (isa == Isa::avx2)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? PanelKernels{pack_portable, multiply_avx2}
-                                                                           : PanelKernels{};
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
+               ? PanelKernels{pack_avx2, multiply_avx2}
+               : PanelKernels{};
 #endif
   return isa == Isa::portable ? PanelKernels{pack_portable, multiply_portable} : PanelKernels{};
 }

@@ -14,6 +14,7 @@ namespace warploom::loom {
 
 void pack_avx512(const Operand& operand, const std::byte* shared, float* panels, size_t stride);
 void multiply_avx512(const PanelTile& tile);
+void pack_avx2(const Operand& operand, const std::byte* shared, float* panels, size_t stride);
 void multiply_avx2(const PanelTile& tile);
 
 }  // namespace warploom::loom

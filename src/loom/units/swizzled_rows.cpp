@@ -26,6 +26,7 @@ void copy_portable(const std::byte* from, size_t stride, std::byte* window, uint
     const uint32_t line = offset >> 7 & (units - 1);
     std::byte* to = window + offset;
     for (uint32_t u = 0; u < units; u += 4) __builtin_prefetch(from + rows_ahead * stride + u * unit);
+    __builtin_prefetch(from + rows_ahead * stride + units * unit - 1);  // a row may begin inside a line
     for (uint32_t u = 0; u < units; ++u) std::memcpy(to + (u ^ line) * unit, from + u * unit, unit);
   }
 }
@@ -39,6 +40,7 @@ void copy_portable(const std::byte* from, size_t stride, std::byte* window, uint
     const uint32_t line = offset >> 7 & 7, half = (line & 4) * unit;
     __builtin_prefetch(from + rows_ahead * stride);
     __builtin_prefetch(from + rows_ahead * stride + 64);
+    __builtin_prefetch(from + rows_ahead * stride + 127);  // a row may begin inside a line
     const __m512i places = _mm512_xor_si512(in_order, _mm512_set1_epi64(2 * (line & 3)));
     const __m512i low = _mm512_permutexvar_epi64(places, _mm512_loadu_si512(from));
     const __m512i high = _mm512_permutexvar_epi64(places, _mm512_loadu_si512(from + 64));

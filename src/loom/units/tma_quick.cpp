@@ -65,7 +65,7 @@ bool tma_load_quickly(const TensorMapArgs& map, const int32_t* coordinates, std:
   const RowCopy copy = copy_swizzled_rows(map.swizzle);
   if (copy == nullptr || row_bytes != swizzle_span(map.swizzle)) return false;
   if (const uint32_t ahead = boxes_ahead(map, coordinates); ahead != 0)
-    look_ahead.want(from + size_t{ahead} * row_bytes, stride, rows, (row_bytes + 63) / 64);
+    look_ahead.want(from + size_t{ahead} * row_bytes, stride, rows, row_bytes);
   copy(from, stride, window, offset, rows);
   return true;
 }

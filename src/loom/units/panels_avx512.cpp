@@ -11,15 +11,14 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "loom/units/look_ahead.hpp"
+#include "loom/units/unit_places.hpp"
 
 namespace warploom::loom {
 namespace {
 
 constexpr int canonical_nan = 0x7fffffff;
-constexpr uint32_t unit = 16;  // bytes that lie together whatever the swizzle
 
 // ---------------------------------------------------------------------------------------------------- packing
 //
@@ -72,37 +71,18 @@ struct E4m3 {
   }
 };
 
-/// What the swizzle does to an address: some bits of the line's number are added (without carry) to the unit's.
-struct Permutation {
-  uint32_t mask;
-  uint32_t line_shift;
-};
-Permutation permutation_of(const SmemDescriptorFields& descriptor) {
-  const uint32_t span = swizzle_span(descriptor.swizzle);
-  return {span / 16 == 0 ? 0 : span / 16 - 1, descriptor.base_offset};
-}
-constexpr uint32_t address_mask = 0x3ffff;
-
-uint32_t permuted(Permutation p, uint32_t address) {
-  return (address ^ (((address >> 7) - p.line_shift) & p.mask) << 4) & address_mask;
+[[gnu::always_inline]] inline __m128i load_unit(const std::byte* at) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 
-inline __m128i load_unit(const std::byte* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
-
-/// Where the units of 16 rows are: eight of them at `at` from `first`, and eight more, at the same places, from
-/// `second`.
-struct UnitPlaces {
-  const std::byte* first;
-  const std::byte* second;
-  uint32_t at[8];
-};
-
-/// Units j, j + 4, j + 8 and j + 12.
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i gather4(const UnitPlaces& places, uint32_t j) {
-  __m512i all = _mm512_castsi128_si512(load_unit(places.first + places.at[j]));
-  all = _mm512_inserti32x4(all, load_unit(places.first + places.at[j + 4]), 1);
-  all = _mm512_inserti32x4(all, load_unit(places.second + places.at[j]), 2);
-  return _mm512_inserti32x4(all, load_unit(places.second + places.at[j + 4]), 3);
+/// Units j, j + 4, j + 8 and j + 12 of 16 rows: eight at their places from `first`, eight more from `second`.
+[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline __m512i gather4(const std::byte* first,
+                                                                               const std::byte* second,
+                                                                               const uint32_t (&at)[8], uint32_t j) {
+  __m512i all = _mm512_castsi128_si512(load_unit(first + at[j]));
+  all = _mm512_inserti32x4(all, load_unit(first + at[j + 4]), 1);
+  all = _mm512_inserti32x4(all, load_unit(second + at[j]), 2);
+  return _mm512_inserti32x4(all, load_unit(second + at[j + 4]), 3);
 }
 
 template <class Type, int i = 0>
@@ -113,78 +93,33 @@ template <class Type, int i = 0>
   }
 }
 
-/// 16 rows of one unit each.
 template <class Type>
-[[gnu::target("avx512f,avx512bw"), gnu::always_inline]] inline void transpose_units(const UnitPlaces& places,
-                                                                                    float* out) {
-  // Lane l of row_j: the unit of row 4 * l + j.
-  const __m512i row0 = gather4(places, 0), row1 = gather4(places, 1);
-  const __m512i row2 = gather4(places, 2), row3 = gather4(places, 3);
-  const __m512i low01 = _mm512_unpacklo_epi32(row0, row1), high01 = _mm512_unpackhi_epi32(row0, row1);
-  const __m512i low23 = _mm512_unpacklo_epi32(row2, row3), high23 = _mm512_unpackhi_epi32(row2, row3);
+[[gnu::target("avx512f,avx512bw")]] void pack_column(const UnitColumn& column, float* out, size_t stride) {
   constexpr size_t step = size_t{panel_rows} * Type::per_dword;
-  store_elements<Type>(_mm512_unpacklo_epi64(low01, low23), out);
-  store_elements<Type>(_mm512_unpackhi_epi64(low01, low23), out + step);
-  store_elements<Type>(_mm512_unpacklo_epi64(high01, high23), out + 2 * step);
-  store_elements<Type>(_mm512_unpackhi_epi64(high01, high23), out + 3 * step);
-}
-
-template <class Type>
-[[gnu::target("avx512f,avx512bw")]] void pack_k_major(const Operand& operand, const std::byte* shared, float* panels,
-                                                      size_t stride) {
-  const SmemDescriptorFields& d = operand.descriptor;
-  const Permutation p = permutation_of(d);
-  const uint32_t span = swizzle_span(d.swizzle), group = d.stride_byte_offset;
-  const uint32_t row_bytes = span == 0 ? unit : span, next_unit = span == 0 ? d.leading_byte_offset : unit;
-  // Eight rows repeat at multiples of what the swizzle's pattern takes, unless an address wraps around.
-  const uint32_t last = d.start + operand.rows / 8 * group + 8 * row_bytes + next_unit;
-  const bool regular = group % (128 * (p.mask + 1)) == 0 && last <= address_mask;
-  for (uint32_t u = 0; u < mma_k_bytes / unit; ++u) {
-    UnitPlaces places;
-    const auto find = [&](uint32_t row) {
-      const uint32_t first = d.start + row / 8 * group + u * next_unit;
-      for (uint32_t i = 0; i < 8; ++i) places.at[i] = permuted(p, first + i * row_bytes);
-    };
-    find(0);
-    float* out = panels + size_t{panel_rows} * u * 4 * Type::per_dword;
-    for (uint32_t row = 0; row < operand.rows; row += panel_rows, out += stride) {
-      // Of a last panel with eight rows the others are read again, and what comes of them is never looked at.
-      const bool half = operand.rows - row < panel_rows;
-      if (regular) {
-        places.first = shared + row / 8 * group;
-        places.second = half ? places.first : places.first + group;
-        transpose_units<Type>(places, out);
-        continue;
-      }
-      // Two groups of eight rows that have nothing in common: one after the other, and half of the result each.
-      alignas(64) std::byte gathered[2][8][unit];
-      for (uint32_t g = 0; g < 2; ++g) {
-        find(half ? row : row + 8 * g);
-        for (uint32_t i = 0; i < 8; ++i) std::memcpy(gathered[g][i], shared + places.at[i], unit);
-      }
-      UnitPlaces copies{gathered[0][0], gathered[1][0], {0, 16, 32, 48, 64, 80, 96, 112}};
-      transpose_units<Type>(copies, out);
-    }
+  const std::byte* first = column.base;
+  for (uint32_t row = 0; row < column.rows; row += panel_rows, out += stride, first += size_t{2} * column.group) {
+    // Of a last panel with eight rows the others are read again, and what comes of them is never looked at.
+    const std::byte* second = column.rows - row < panel_rows ? first : first + column.group;
+    // Lane l of row_j: the unit of row 4 * l + j.
+    const __m512i row0 = gather4(first, second, column.at, 0), row1 = gather4(first, second, column.at, 1);
+    const __m512i row2 = gather4(first, second, column.at, 2), row3 = gather4(first, second, column.at, 3);
+    const __m512i low01 = _mm512_unpacklo_epi32(row0, row1), high01 = _mm512_unpackhi_epi32(row0, row1);
+    const __m512i low23 = _mm512_unpacklo_epi32(row2, row3), high23 = _mm512_unpackhi_epi32(row2, row3);
+    store_elements<Type>(_mm512_unpacklo_epi64(low01, low23), out);
+    store_elements<Type>(_mm512_unpackhi_epi64(low01, low23), out + step);
+    store_elements<Type>(_mm512_unpacklo_epi64(high01, high23), out + 2 * step);
+    store_elements<Type>(_mm512_unpackhi_epi64(high01, high23), out + 3 * step);
   }
 }
 
-/// A unit of an MN-major operand is 8 or 16 rows at one k: they stay together.
+/// A unit of an MN-major operand stays together.
 template <class Type>
 [[gnu::target("avx512f,avx512bw")]] void pack_mn_major(const Operand& operand, const std::byte* shared, float* panels,
                                                        size_t stride) {
-  const SmemDescriptorFields& d = operand.descriptor;
-  const Permutation p = permutation_of(d);
-  const uint32_t span = swizzle_span(d.swizzle);
-  const uint32_t element = 4 / Type::per_dword, unit_rows = unit / element;
-  for (uint32_t k = 0; k < operand.k; ++k) {
-    const uint32_t line =
-        span == 0 ? k % 8 * unit + k / 8 * d.leading_byte_offset : k % 8 * span + k / 8 * d.stride_byte_offset;
-    for (uint32_t row = 0; row < operand.rows; row += unit_rows) {
-      const uint32_t along = row * element;
-      const uint32_t column =
-          span == 0 ? along / unit * d.stride_byte_offset : along % span + along / span * d.leading_byte_offset;
-      const uint32_t linear = d.start + line + column;
-      const __m128i codes = load_unit(shared + permuted(p, linear));
+  const MnUnits units(operand);
+  for (uint32_t k = 0; k < operand.k; ++k)
+    for (uint32_t row = 0; row < operand.rows; row += units.rows()) {
+      const __m128i codes = load_unit(shared + units.address(row, k));
       float* out = panels + row / panel_rows * stride + size_t{panel_rows} * k + row % panel_rows;
       if constexpr (Type::per_dword == 2) {
         const __m512i wide = _mm512_cvtepu16_epi32(_mm256_castsi128_si256(codes));
@@ -193,13 +128,12 @@ template <class Type>
         _mm512_storeu_ps(out, Type::template element<0>(_mm512_cvtepu8_epi32(codes)));
       }
     }
-  }
 }
 
 template <class Type>
 void pack(const Operand& operand, const std::byte* shared, float* panels, size_t stride) {
   if (operand.major == Major::k)
-    pack_k_major<Type>(operand, shared, panels, stride);
+    pack_k_major(operand, shared, panels, stride, pack_column<Type>);
   else
     pack_mn_major<Type>(operand, shared, panels, stride);
 }
@@ -260,39 +194,6 @@ template <int Panels>
   }
 }
 
-/// 4 rows by one panel held in registers (there are only 16). `Vectors`: 1 where the panel has eight columns.
-template <int Vectors>
-[[gnu::target("avx2,fma")]] inline void block_avx2(const PanelTile& t, const float* a, const float* b, uint32_t* d) {
-  __m256 sum[4][Vectors];
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v)
-      sum[r][v] = t.accumulate ? _mm256_castsi256_ps(_mm256_loadu_si256(
-                                     reinterpret_cast<const __m256i*>(d + static_cast<size_t>(r) * t.d_pitch + 8 * v)))
-                               : _mm256_setzero_ps();
-  for (size_t k = 0; k < t.k_extent; ++k, a += panel_rows, b += panel_rows) {
-    __m256 column[Vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) column[v] = _mm256_load_ps(b + 8 * v);
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
-      const __m256 value = _mm256_set1_ps(a[r]);
-#pragma GCC unroll 2
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm256_fmadd_ps(value, column[v], sum[r][v]);
-    }
-  }
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(canonical_nan));
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) {
-      const __m256 unordered = _mm256_cmp_ps(sum[r][v], sum[r][v], _CMP_UNORD_Q);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + static_cast<size_t>(r) * t.d_pitch + 8 * v),
-                          _mm256_castps_si256(_mm256_blendv_ps(sum[r][v], nan, unordered)));
-    }
-}
-
 }  // namespace
 
 void pack_avx512(const Operand& operand, const std::byte* shared, float* panels, size_t stride) {
@@ -323,20 +224,6 @@ void multiply_avx512(const PanelTile& t) {
       else
         strip_avx512<1>(t, row, end, column, last);
       column += panels * panel_rows;
-    }
-  }
-}
-
-[[gnu::target("avx2,fma")]] void multiply_avx2(const PanelTile& t) {
-  for (uint32_t column = 0; column < t.n; column += panel_rows) {
-    const float* b = t.b + column / panel_rows * t.b_stride;
-    for (uint32_t row = 0; row < t.rows; row += 4) {
-      const float* a = t.a + row / panel_rows * t.a_stride + row % panel_rows;
-      uint32_t* d = t.d + size_t{row} * t.d_pitch + column;
-      if (t.n - column >= panel_rows)
-        block_avx2<2>(t, a, b, d);
-      else
-        block_avx2<1>(t, a, b, d);
     }
   }
 }
