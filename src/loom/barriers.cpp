@@ -250,7 +250,7 @@ void Cluster::check_side(Thread& thread, Pc pc, const Barrier& barrier) {
 
 void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   // Who waits shows nothing of itself: no need to catch up.
-  if (runs_ahead_)
+  if (runs_ahead_ && !watch_)
     count_step(thread, pc);
   else
     step(thread, pc);

@@ -47,6 +47,7 @@ struct PostedArrival {
   uint32_t lane = 0;
   uint32_t address = 0, count = 0;
   const void* pc = nullptr;
+  bool cluster_scope = false;
 };
 
 /// The collectives of the whole warp that have begun and are not over: posted ones, and after them at most one in which

@@ -682,7 +682,7 @@ class Cluster {
   }
   void continue_each();
   /// An arrival waits in its lane's place for what the lane has posted. False: it has posted nothing, or cannot go on.
-  bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count);
+  bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool cluster_scope);
   void deliver_arrivals(Warp& warp);
   void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);
   /// Whether lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held

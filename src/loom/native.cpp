@@ -355,7 +355,7 @@ void fence_mbarrier_init() noexcept {
 void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PC;
-  if (self.cluster->post_arrival(self, pc, barrier, count)) return;
+  if (self.cluster->post_arrival(self, pc, barrier, count, cluster_scope)) return;
   self.cluster->mbarrier_signal(self, pc, barrier, SignalKind::arrive, count, 0, cluster_scope);
 }
 void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {

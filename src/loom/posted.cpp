@@ -110,7 +110,7 @@ void Cluster::execute_posted(Warp& warp) {
   const MachineTurn turn(*this);
   while (!whole.held_up && whole.came == whole_warp) {
     const Posted& posted = whole[0];
-    if (watch_) watch_->synchronise(warp, whole_warp);
+    if (watch_ && posted.kind != PostedKind::phase) watch_->synchronise(warp, whole_warp);
     switch (posted.kind) {
       case PostedKind::fence:
       case PostedKind::sync: break;
@@ -166,6 +166,7 @@ bool Cluster::phase_complete(Warp& warp, const Posted& posted) {
     return false;
   }
   check_phase(*warp.lanes[posted.first_lane], posted.pc, barrier, phases);
+  if (watch_) watch_->passed(warp, posted.pc, barrier, phases);
   return true;
 }
 
@@ -197,11 +198,16 @@ void Cluster::post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t 
   arrive(thread, posted);
 }
 
-bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
+bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool cluster_scope) {
   WholeWarp& whole = thread.warp->whole;
   if (!runs_ahead_ || thread.joined == whole.over) return false;
   count_step(thread, pc);
-  whole.post({.after = thread.joined, .lane = thread.id.lane, .address = address, .count = count, .pc = pc});
+  whole.post({.after = thread.joined,
+              .lane = thread.id.lane,
+              .address = address,
+              .count = count,
+              .pc = pc,
+              .cluster_scope = cluster_scope});
   return true;
 }
 
@@ -209,7 +215,8 @@ void Cluster::deliver_arrivals(Warp& warp) {
   WholeWarp& whole = warp.whole;
   while (whole.arrival_is_due()) {
     const PostedArrival arrival = whole.next_arrival();
-    signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0);
+    signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0,
+                   arrival.cluster_scope);
   }
 }
 

@@ -43,7 +43,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
       plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites && !launch.options->mutation),
-      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager && !launch.options->check) {
+      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};

@@ -8,10 +8,11 @@
 // hardware (docs/hardware.md §1.6, §2.6, §4.5).
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
+#include <utility>
 
 namespace warploom::loom::check {
 
@@ -37,6 +38,19 @@ struct Stamp {
 
 class Knowledge {
  public:
+  Knowledge() = default;
+  Knowledge(const Knowledge& other) { *this = other; }
+  Knowledge(Knowledge&& other) noexcept { *this = std::move(other); }
+  Knowledge& operator=(const Knowledge& other);
+  Knowledge& operator=(Knowledge&& other) noexcept {
+    slots_ = std::exchange(other.slots_, 0);
+    planes_ = std::exchange(other.planes_, 0);
+    ticks_ = std::move(other.ticks_);
+    ahead_ = std::move(other.ahead_);
+    return *this;
+  }
+  ~Knowledge() = default;
+
   bool covers(Plane plane, const Stamp& stamp) const;
   /// Everything that `other` knows on this plane.
   bool covers(Plane plane, const Knowledge& other) const { return covers(plane, other, {}); }
@@ -67,34 +81,58 @@ class Knowledge {
       raise(plane, stamp.slot, stamp.lane, stamp.tick);
   }
 
-  uint32_t tick(Plane plane, uint32_t slot) const {
-    const size_t at = index(plane, slot);
-    return at < ticks_.size() ? ticks_[at] : 0;
-  }
+  uint32_t tick(Plane plane, uint32_t slot) const { return slot < slots_ && has(plane) ? ticks_of(plane)[slot] : 0; }
   friend bool operator==(const Knowledge& a, const Knowledge& b);
 
  private:
   struct Ahead {
-    uint32_t key = 0;  ///< index of the slot's tick, and the lane
+    uint32_t key = 0;  ///< slot, plane and lane
     uint32_t tick = 0;
     friend bool operator==(const Ahead&, const Ahead&) = default;
   };
   static constexpr uint32_t lanes = 32;
-  static constexpr size_t index(Plane plane, uint32_t slot) {
-    return size_t{slot} * plane_count + static_cast<uint32_t>(plane);
+  static constexpr uint32_t key_of(Plane plane, uint32_t slot, uint32_t lane) {
+    return (slot * plane_count + static_cast<uint32_t>(plane)) * lanes + lane;
   }
-  void grow(size_t size) {
-    if (ticks_.size() < size) ticks_.resize(size);
-  }
-  uint32_t& ahead_at(uint32_t key);
-  uint32_t lane_tick(size_t at, uint8_t lane) const;
+  static constexpr Plane plane_of(uint32_t key) { return static_cast<Plane>(key / lanes % plane_count); }
+  static constexpr uint32_t slot_of(uint32_t key) { return key / (lanes * plane_count); }
+  static constexpr uint8_t bit_of(Plane plane) { return static_cast<uint8_t>(1u << static_cast<uint32_t>(plane)); }
+
+  bool has(Plane plane) const { return (planes_ & bit_of(plane)) != 0; }
+  const uint32_t* ticks_of(Plane plane) const { return ticks_.data() + size_t{static_cast<uint32_t>(plane)} * slots_; }
+  uint32_t* ticks_of(Plane plane) { return ticks_.data() + size_t{static_cast<uint32_t>(plane)} * slots_; }
+  /// To be raised: of at least so many slots.
+  uint32_t* open(Plane plane, uint32_t slots);
+  void grow(uint32_t slots);
+  void join_ticks(Plane plane, const Knowledge& other, Plane from);
   /// Adds those, drops what the slots' own ticks cover, and lifts a slot all of whose lanes are ahead.
   void merge_ahead(std::span<const Ahead> theirs);
 
-  std::vector<uint32_t> ticks_;  ///< [slot][plane]
-  std::vector<Ahead> ahead_;     ///< sorted by key; above the slot's tick
+  uint32_t slots_ = 0;  ///< of each plane
+  uint8_t planes_ = 0;  ///< those on which anything is known; the ticks of others mean nothing
+  boost::container::small_vector<uint32_t, size_t{plane_count} * 96> ticks_;  ///< [plane][slot]
+  boost::container::small_vector<Ahead, 16> ahead_;                           ///< sorted by key; above the slot's tick
 };
 
 using KnowledgeRef = std::shared_ptr<const Knowledge>;
+
+// Where shared knowledge lies: much of it is made, and most lives shortly.
+void* take_block(size_t bytes);
+void give_block(void* block, size_t bytes) noexcept;
+template <class T>
+struct KnowledgePool {
+  using value_type = T;
+  KnowledgePool() = default;
+  template <class U>
+  KnowledgePool(const KnowledgePool<U>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(take_block(count * sizeof(T))); }
+  void deallocate(T* block, size_t count) noexcept { give_block(block, count * sizeof(T)); }
+  friend bool operator==(const KnowledgePool&, const KnowledgePool&) { return true; }
+};
+
+template <class... Arguments>
+std::shared_ptr<Knowledge> make_knowledge(Arguments&&... arguments) {
+  return std::allocate_shared<Knowledge>(KnowledgePool<Knowledge>(), std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace warploom::loom::check

@@ -5,25 +5,37 @@
 
 namespace warploom::loom::check {
 
-Order::Order(uint32_t warps)
-    : warps_(warps), last_tick_(warps, 0), tells_(warps, Tells::all), nothing_(std::make_shared<const Knowledge>()) {
-  for (Warp& warp : warps_)
-    for (Lane& lane : warp.lanes) lane.knows = nothing_;
+Order::Order(uint32_t warps) : warps_(warps), last_tick_(warps, 0), uses_(warps), nothing_(make_knowledge()) {
+  for (auto& free : free_) free.resize(size_t{warps} + 1);
+  for (Warp& warp : warps_) warp.common.knows = nothing_;
 }
 
 // ---- threads
 
-Stamp Order::now(Agent agent) const { return {agent.warp, warps_[agent.warp].lanes[agent.lane].tick, agent.lane}; }
+Order::Lane& Order::Warp::own(uint32_t index) {
+  if ((apart >> index & 1) == 0) {
+    lanes[index] = common;
+    apart |= 1u << index;
+  }
+  return lanes[index];
+}
+
+Stamp Order::now(Agent agent) const { return {agent.warp, state_of(agent).tick, agent.lane}; }
+
+Stamp Order::note(Agent agent) {
+  if (!state_of(agent).used) own_state(agent).used = true;
+  return now(agent);
+}
 
 Stamp Order::mark(Agent agent) {
   const Stamp stamp = now(agent);
-  advance(warps_[agent.warp].lanes[agent.lane]);
+  advance(own_state(agent));
   return stamp;
 }
 
 bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
   const Warp& warp = warps_[agent.warp];
-  const Lane& lane = warp.lanes[agent.lane];
+  const Lane& lane = warp.lane(agent.lane);
   if (plane == Plane::tensor) return lane.usable != nullptr && lane.usable->covers(plane, stamp);
   if (stamp.slot == agent.warp) {
     if (plane == Plane::async) {
@@ -36,113 +48,169 @@ bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
   return lane.knows->covers(plane, stamp);
 }
 
+void Order::noted_all(uint32_t warp) {
+  warps_[warp].for_each([](Lane& lane, uint32_t) { lane.used = true; });
+}
+
 void Order::accessed_shared(Agent agent) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
-  lane.unfenced = lane.used = true;
+  const Lane& lane = state_of(agent);
+  if (lane.unfenced && lane.used) return;
+  Lane& own = own_state(agent);
+  own.unfenced = own.used = true;
+}
+
+void Order::accessed_shared_all(uint32_t warp) {
+  warps_[warp].for_each([](Lane& lane, uint32_t) { lane.unfenced = lane.used = true; });
 }
 
 void Order::fence_proxy_async(Agent agent) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  Lane& lane = own_state(agent);
   lane.fenced = lane.tick++;
   lane.unfenced = lane.used = false;
 }
 
 void Order::tensor_fence_before(Agent agent) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  const Lane& lane = state_of(agent);
   if (lane.usable == nullptr || lane.knows->covers(Plane::tensor, *lane.usable)) return;
-  auto more = std::make_shared<Knowledge>(*lane.knows);
+  auto more = make_knowledge(*lane.knows);
   more->join(Plane::tensor, *lane.usable, Plane::tensor);
-  lane.knows = std::move(more);
+  own_state(agent).knows = std::move(more);
 }
 
 void Order::tensor_fence_after(Agent agent) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  const Lane& lane = state_of(agent);
   if (lane.usable != nullptr && lane.usable->covers(Plane::tensor, *lane.knows)) return;
-  auto more = lane.usable == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.usable);
+  auto more = lane.usable == nullptr ? make_knowledge() : make_knowledge(*lane.usable);
   more->join(Plane::tensor, *lane.knows, Plane::tensor);
-  lane.usable = std::move(more);
+  own_state(agent).usable = std::move(more);
 }
 
 void Order::synchronise(uint32_t index, uint32_t mask) {
-  Warp& warp = warps_[index];
   if (std::popcount(mask) < 2) return;
-  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
-  uint32_t latest = 0, least_async = ~0u, most_async = 0;
-  bool same = true, same_usable = true;
-  for (uint32_t lane = first; lane < lane_count; ++lane) {
-    if ((mask >> lane & 1) == 0) continue;
-    const Lane& l = warp.lanes[lane];
-    latest = std::max(latest, l.tick);
-    same = same && l.knows == warp.lanes[first].knows;
-    same_usable = same_usable && l.usable == warp.lanes[first].usable;
+  if (mask != all_lanes) return synchronise_some(index, mask);
+  Warp& warp = warps_[index];
+  if (warp.apart == all_lanes) {
+    warp.common = warp.lanes[0];
+    warp.apart &= ~1u;
   }
-  const bool whole = mask == all_lanes;
+  const Lane& some = warp.common;
+  uint32_t latest = 0;
+  bool same = true, same_usable = true, idle = true;
+  warp.for_each([&](const Lane& lane, uint32_t) {
+    latest = std::max(latest, lane.tick);
+    same = same && lane.knows == some.knows;
+    same_usable = same_usable && lane.usable == some.usable;
+    idle = idle && lane.tick == some.tick && !lane.used;
+  });
   // They met before, and none of them has done anything since.
-  if (whole && same && same_usable && warp.met + 1 == latest) {
-    bool idle = true;
-    for (const Lane& l : warp.lanes) idle = idle && l.tick == latest && !l.used;
-    if (idle) return;
+  if (idle && same && same_usable && warp.met + 1 == latest) return;
+  // Who has made no access since its fence has none between that and the meeting.
+  const auto cover = [&](const Lane& lane) { return lane.unfenced ? lane.fenced : latest; };
+  uint32_t least_async = ~0u, most_async = 0;
+  warp.for_each([&](const Lane& lane, uint32_t) {
+    least_async = std::min(least_async, cover(lane));
+    most_async = std::max(most_async, cover(lane));
+  });
+  KnowledgeRef knows = some.knows, usable = some.usable;
+  if (!same || least_async != most_async) {
+    auto joined = make_knowledge(*some.knows);
+    const Knowledge* last = some.knows.get();
+    warp.for_each([&](const Lane& lane, uint32_t lanes) {
+      if (lane.knows.get() != last && lane.knows != some.knows) joined->join(*lane.knows);
+      last = lane.knows.get();
+      for (uint32_t rest = least_async == most_async ? 0 : lanes; rest != 0; rest &= rest - 1)
+        joined->raise(Plane::async, index, static_cast<uint8_t>(std::countr_zero(rest)), cover(lane));
+    });
+    knows = std::move(joined);
   }
-  for (uint32_t lane = first; lane < lane_count; ++lane) {
-    if ((mask >> lane & 1) == 0) continue;
-    // Who has made no access since its fence has none between that and the meeting.
-    const Lane& l = warp.lanes[lane];
-    const uint32_t cover = l.unfenced ? l.fenced : latest;
-    least_async = std::min(least_async, cover);
-    most_async = std::max(most_async, cover);
-  }
-  std::shared_ptr<Knowledge> joined;
-  if (!same || !whole || least_async != most_async) {
-    joined = std::make_shared<Knowledge>(*warp.lanes[first].knows);
-    for (uint32_t lane = first; lane < lane_count; ++lane) {
-      if ((mask >> lane & 1) == 0) continue;
-      const Lane& l = warp.lanes[lane];
-      if (l.knows != warp.lanes[first].knows) joined->join(*l.knows);
-      if (!whole) {
-        joined->raise(Plane::happened, index, static_cast<uint8_t>(lane), l.tick);
-        joined->raise(Plane::visible, index, static_cast<uint8_t>(lane), l.tick);
-      }
-      if (!whole || least_async != most_async)
-        joined->raise(Plane::async, index, static_cast<uint8_t>(lane), l.unfenced ? l.fenced : latest);
-    }
-  }
-  KnowledgeRef usable;
   if (!same_usable) {
-    auto all = std::make_shared<Knowledge>();
-    for (uint32_t lane = first; lane < lane_count; ++lane)
-      if ((mask >> lane & 1) != 0 && warp.lanes[lane].usable != nullptr) all->join(*warp.lanes[lane].usable);
+    auto all = make_knowledge();
+    const Knowledge* last = nullptr;
+    warp.for_each([&](const Lane& lane, uint32_t) {
+      if (lane.usable != nullptr && lane.usable.get() != last) all->join(*lane.usable);
+      last = lane.usable.get();
+    });
     usable = std::move(all);
   }
-  const KnowledgeRef shared = std::move(joined);
-  for (uint32_t lane = first; lane < lane_count; ++lane) {
-    if ((mask >> lane & 1) == 0) continue;
-    Lane& l = warp.lanes[lane];
-    if (shared != nullptr) l.knows = shared;
-    if (!same_usable) l.usable = usable;
-    if (!l.unfenced) l.fenced = latest;
-    l.tick = latest + 1;
-    l.used = false;
-  }
-  if (whole) {
-    warp.met = latest;
-    warp.met_async = std::max(warp.met_async, least_async);
-  }
+  // One that differs from the others in what it has fenced stays apart.
+  const uint32_t apart = warp.apart;
+  warp.for_each([&](Lane& lane, uint32_t lanes) {
+    if (!lane.unfenced) lane.fenced = latest;
+    lane.tick = latest + 1;
+    lane.used = false;
+    const bool differs =
+        &lane != &warp.common && (lane.unfenced != warp.common.unfenced || lane.fenced != warp.common.fenced);
+    lane.knows = differs || &lane == &warp.common ? knows : nullptr;
+    lane.usable = differs || &lane == &warp.common ? usable : nullptr;
+    if (!differs) warp.apart &= ~(lanes & apart);
+  });
+  warp.met = latest;
+  warp.met_async = std::max(warp.met_async, least_async);
 }
 
-void Order::add_own(Knowledge& knowledge, Agent agent) const {
-  const Warp& warp = warps_[agent.warp];
+void Order::synchronise_some(uint32_t index, uint32_t mask) {
+  Warp& warp = warps_[index];
+  const auto each = [&](auto&& visit) {
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint8_t>(std::countr_zero(rest));
+      visit(lane, warp.own(lane));
+    }
+  };
+  uint32_t latest = 0;
+  each([&](uint8_t, const Lane& lane) { latest = std::max(latest, lane.tick); });
+  auto joined = make_knowledge();
+  std::shared_ptr<Knowledge> usable;
+  KnowledgeRef last, last_usable;
+  each([&](uint8_t lane, const Lane& l) {
+    if (l.knows != last) joined->join(*l.knows);
+    last = l.knows;
+    joined->raise(Plane::happened, index, lane, l.tick);
+    joined->raise(Plane::visible, index, lane, l.tick);
+    const uint32_t async = l.unfenced ? l.fenced : latest;
+    if (async != 0) joined->raise(Plane::async, index, lane, async);
+    if (l.usable == nullptr || l.usable == last_usable) return;
+    if (usable == nullptr) usable = make_knowledge();
+    usable->join(*l.usable);
+    last_usable = l.usable;
+  });
+  each([&](uint8_t, Lane& lane) {
+    lane.knows = joined;
+    lane.usable = usable;
+    if (!lane.unfenced) lane.fenced = latest;
+    lane.tick = latest + 1;
+    lane.used = false;
+  });
+}
+
+bool Order::speaks_for_warp(Agent agent) {
+  Warp& warp = warps_[agent.warp];
+  if (warp.apart != 1u << agent.lane) return false;
   const Lane& lane = warp.lanes[agent.lane];
-  for (const Plane plane : {Plane::happened, Plane::visible}) {
-    if (warp.met != 0) knowledge.raise(plane, agent.warp, warp.met);
-    knowledge.raise(plane, agent.warp, agent.lane, lane.tick);
-  }
-  if (warp.met_async != 0) knowledge.raise(Plane::async, agent.warp, warp.met_async);
-  if (async_cover(lane) != 0) knowledge.raise(Plane::async, agent.warp, agent.lane, async_cover(lane));
+  Lane& others = warp.common;
+  const uint32_t silent_since = warp.spoke == agent.lane ? std::max(warp.met, warp.spoken) : warp.met;
+  if (others.used || others.tick != silent_since + 1 || lane.tick < others.tick) return false;
+  others.tick = lane.tick;
+  advance(others);
+  warp.spoken = lane.tick;
+  warp.spoke = agent.lane;
+  return true;
+}
+
+void Order::add_own(Knowledge& knowledge, Agent agent, bool whole, bool publishes) const {
+  const Warp& warp = warps_[agent.warp];
+  const Lane& lane = warp.lane(agent.lane);
+  const auto tell = [&](Plane plane, uint32_t met, uint32_t own) {
+    if (met != 0) knowledge.raise(plane, agent.warp, met);
+    if (own > met) knowledge.raise(plane, agent.warp, agent.lane, own);
+  };
+  tell(Plane::happened, whole ? lane.tick : warp.met, lane.tick);
+  if (!publishes) return;
+  tell(Plane::visible, whole ? lane.tick : warp.met, lane.tick);
+  tell(Plane::async, whole && !lane.unfenced && !warp.common.unfenced ? lane.tick : warp.met_async, async_cover(lane));
 }
 
 Knowledge::Own Order::own(Agent agent) const {
-  const Warp& warp = warps_[agent.warp];
-  return {agent.warp, warp.met, agent.lane, warp.lanes[agent.lane].tick};
+  return {agent.warp, warps_[agent.warp].met, agent.lane, state_of(agent).tick};
 }
 
 void Order::advance(Lane& lane) {
@@ -151,39 +219,39 @@ void Order::advance(Lane& lane) {
   lane.used = false;
 }
 
-void Order::learn(Agent agent, const KnowledgeRef& news) {
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+void Order::learn(Lane& lane, const KnowledgeRef& news) const {
   if (news == nullptr || news == lane.knows) return;
   if (lane.knows == nothing_) {
     lane.knows = news;
     return;
   }
-  auto more = std::make_shared<Knowledge>(*lane.knows);
+  auto more = make_knowledge(*lane.knows);
   more->join(*news);
   lane.knows = std::move(more);
 }
 
+void Order::learn(Agent agent, const KnowledgeRef& news) { learn(own_state(agent), news); }
+
 void Order::exchange(Agent agent, KnowledgeRef& word) {
   learn(agent, word);
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
-  auto told = std::make_shared<Knowledge>(*lane.knows);
-  add_own(*told, agent);
+  Lane& lane = own_state(agent);
+  auto told = make_knowledge(*lane.knows);
+  add_own(*told, agent, speaks_for_warp(agent));
   word = std::move(told);
   advance(lane);
 }
 
 void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
   KnowledgeRef before, after;
-  for (uint8_t lane = 0; lane < lane_count; ++lane) {
-    KnowledgeRef& knows = warps_[warp].lanes[lane].knows;
-    if (before != nullptr && knows == before) {
-      knows = after;
-      continue;
+  warps_[warp].for_each([&](Lane& lane, uint32_t) {
+    if (before != nullptr && lane.knows == before) {
+      lane.knows = after;
+      return;
     }
-    before = knows;
-    learn({warp, lane}, news);
-    after = knows;
-  }
+    before = lane.knows;
+    learn(lane, news);
+    after = lane.knows;
+  });
 }
 
 // ---- asynchronous work
@@ -204,11 +272,11 @@ std::span<const Plane> planes_of(Tells tells) {
 
 }  // namespace
 
-Stamp Order::take_slot(const Knowledge& relies, Tells tells) {
+Stamp Order::take_slot(const Knowledge& relies, Tells tells, uint32_t warp) {
   // Only a slot whose last user the issuer knows to be over: else the two could not be told apart. And only one whose
   // users tell no more than the issuer knows of them: who learns of the new one then learns nothing of theirs that the
   // issuer could not have told. The oldest are the likeliest; beyond a few a new slot is cheaper.
-  std::vector<uint32_t>& free = free_[static_cast<size_t>(tells)];
+  std::vector<uint32_t>& free = free_[static_cast<size_t>(tells)][std::min(warp, warps())];
   const size_t tries = std::min<size_t>(free.size(), 16);
   for (size_t i = 0; i < tries; ++i) {
     const uint32_t slot = free[i];
@@ -220,14 +288,14 @@ Stamp Order::take_slot(const Knowledge& relies, Tells tells) {
     return {slot, ++last_tick_[slot], whole_slot};
   }
   last_tick_.push_back(1);
-  tells_.push_back(tells);
+  uses_.push_back({tells, warp});
   return {static_cast<uint32_t>(last_tick_.size() - 1), 1, whole_slot};
 }
 
 Knowledge Order::issue(Agent issuer) {
-  Lane& lane = warps_[issuer.warp].lanes[issuer.lane];
+  Lane& lane = own_state(issuer);
   Knowledge relies = *lane.knows;
-  add_own(relies, issuer);
+  add_own(relies, issuer, speaks_for_warp(issuer));
   // Of tensor memory it may rely on what was fenced. What others told about it and was not, it may not use.
   relies.forget(Plane::tensor);
   if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
@@ -237,7 +305,7 @@ Knowledge Order::issue(Agent issuer) {
 
 Knowledge Order::issue_met(uint32_t index) const {
   const Warp& warp = warps_[index];
-  const Lane& lane = warp.lanes[0];
+  const Lane& lane = warp.lane(0);
   Knowledge relies = *lane.knows;
   relies.forget(Plane::tensor);
   if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
@@ -250,12 +318,12 @@ Work Order::begin_at(Stamp stamp, Knowledge relies) {
   Work work;
   work.stamp = stamp;
   work.relies = std::move(relies);
-  for (const Plane plane : planes_of(tells_[stamp.slot])) work.tells.raise(plane, stamp);
+  work.tells = uses_[stamp.slot].tells;
   return work;
 }
 
-Work Order::begin(Knowledge relies, Tells tells) {
-  const Stamp stamp = take_slot(relies, tells);
+Work Order::begin(Knowledge relies, Tells tells, uint32_t warp) {
+  const Stamp stamp = take_slot(relies, tells, warp);
   return begin_at(stamp, std::move(relies));
 }
 
@@ -268,59 +336,68 @@ Work Order::begin_over(Agent issuer, const Stamp& earlier) {
   Knowledge relies = issue(issuer);
   // Nobody will ask for the writes of `earlier` again, so that nobody can mistake the knowledge of this one for theirs.
   if (last_tick_[earlier.slot] != earlier.tick || !relies.covers(Plane::happened, earlier))
-    return begin(std::move(relies), Tells::memory);
+    return begin(std::move(relies), Tells::memory, issuer.warp);
   return begin_at({earlier.slot, ++last_tick_[earlier.slot], whole_slot}, std::move(relies));
 }
 
 void Order::include(Work& work, const Work& earlier) {
   work.relies.join(Plane::happened, completion(earlier), Plane::happened);
-  work.tells.join(earlier.tells);
+  if (work.covered == nullptr) work.covered = make_knowledge();
+  for (const Plane plane : planes_of(earlier.tells)) work.covered->raise(plane, earlier.stamp);
+  if (earlier.covered != nullptr) work.covered->join(*earlier.covered);
 }
 
 void Order::retire(const Work& work) {
   const uint32_t slot = work.stamp.slot;
-  if (last_tick_[slot] == work.stamp.tick) free_[static_cast<size_t>(tells_[slot])].push_back(slot);
+  if (last_tick_[slot] != work.stamp.tick) return;
+  const SlotUse& use = uses_[slot];
+  free_[static_cast<size_t>(use.tells)][std::min(use.warp, warps())].push_back(slot);
 }
 
 Knowledge Order::completion(const Work& work) {
-  Knowledge knowledge = work.tells;
+  Knowledge knowledge;
   knowledge.join(Plane::happened, work.relies, Plane::happened);
+  for (const Plane plane : planes_of(work.tells)) knowledge.raise(plane, work.stamp);
+  if (work.covered != nullptr) knowledge.join(*work.covered);
   return knowledge;
 }
 
-void Order::learn(Agent agent, const Work& work) { learn(agent, std::make_shared<const Knowledge>(completion(work))); }
+void Order::learn(Agent agent, const Work& work) { learn(agent, make_knowledge(completion(work))); }
 
-void Order::learn_tensor(Agent agent, const Work& work) {
-  Knowledge told = completion(work);
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
-  auto usable = lane.usable == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.usable);
+void Order::learn_tensor(Lane& lane, const Knowledge& told) const {
+  auto usable = lane.usable == nullptr ? make_knowledge() : make_knowledge(*lane.usable);
   usable->join(Plane::tensor, told, Plane::tensor);
   lane.usable = std::move(usable);
   // To others it says so with a fence.
   Knowledge rest;
   rest.join(Plane::happened, told, Plane::happened);
-  learn(agent, std::make_shared<const Knowledge>(std::move(rest)));
+  learn(lane, make_knowledge(std::move(rest)));
 }
 
+void Order::learn_tensor(Agent agent, const Work& work) { learn_tensor(own_state(agent), completion(work)); }
+
 void Order::learn_tensor_all(uint32_t warp, const Work& work) {
-  Lane& first = warps_[warp].lanes[0];
-  const KnowledgeRef knows = first.knows, usable = first.usable;
-  learn_tensor({warp, 0}, work);
-  for (uint8_t i = 1; i < lane_count; ++i) {
-    Lane& lane = warps_[warp].lanes[i];
-    if (lane.knows == knows && lane.usable == usable) {
-      lane.knows = first.knows;
-      lane.usable = first.usable;
-    } else {
-      learn_tensor({warp, i}, work);
+  const Knowledge told = completion(work);
+  KnowledgeRef knows, usable, knows_after, usable_after;
+  warps_[warp].for_each([&](Lane& lane, uint32_t) {
+    if (knows != nullptr && lane.knows == knows && lane.usable == usable) {
+      lane.knows = knows_after;
+      lane.usable = usable_after;
+      return;
     }
-  }
+    knows = lane.knows;
+    usable = lane.usable;
+    learn_tensor(lane, told);
+    knows_after = lane.knows;
+    usable_after = lane.usable;
+  });
 }
 
 // ---- barriers
 
-Order::BarrierId Order::make_barrier() {
+Order::BarrierId Order::make_barrier(bool for_each_lane) {
   barriers_.emplace_back();
+  barriers_.back().for_each_lane = for_each_lane;
   return static_cast<BarrierId>(barriers_.size() - 1);
 }
 
@@ -333,7 +410,7 @@ void Order::note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who) {
 void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes) {
   Barrier& barrier = barriers_[id];
   note_signaller(barrier, {agent.warp, agent.lane});
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  Lane& lane = own_state(agent);
   const Knowledge::Own mine = own(agent);
   if (barrier.completed != nullptr && !lane.knows->covers(Plane::happened, *barrier.completed, mine) && violated)
     violated({PhaseRule::arrival_early, id, barrier.phases, now(agent), at});
@@ -346,13 +423,11 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool
   if (publishes) {
     if (barrier.last_told != lane.knows) barrier.current.join(*lane.knows);
     barrier.last_told = lane.knows;
-    add_own(barrier.current, agent);
   } else {
     barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
     barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
-    if (mine.met != 0) barrier.current.raise(Plane::happened, agent.warp, mine.met);
-    barrier.current.raise(Plane::happened, agent.warp, agent.lane, mine.tick);
   }
+  add_own(barrier.current, agent, !barrier.for_each_lane && speaks_for_warp(agent), publishes);
   advance(lane);
 }
 
@@ -402,7 +477,7 @@ void Order::phase_completed(BarrierId id) {
   barrier.waits.clear();
   barrier.signalled = barrier.several = false;
   barrier.before = std::move(barrier.completed);
-  barrier.completed = std::make_shared<const Knowledge>(std::move(barrier.current));
+  barrier.completed = make_knowledge(std::move(barrier.current));
   barrier.current = Knowledge();
   barrier.last_told = barrier.last_in = barrier.last_out = nullptr;
   ++barrier.phases;
@@ -410,8 +485,7 @@ void Order::phase_completed(BarrierId id) {
 
 bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
   const Barrier& barrier = barriers_[id];
-  return barrier.completed == nullptr ||
-         warps_[agent.warp].lanes[agent.lane].knows->covers(Plane::happened, *barrier.completed, own(agent));
+  return barrier.completed == nullptr || state_of(agent).knows->covers(Plane::happened, *barrier.completed, own(agent));
 }
 
 void Order::polled(Agent agent, BarrierId id, uint64_t phases, const void* at) {
@@ -420,44 +494,54 @@ void Order::polled(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   // Unless it is behind the phase before, its parity means another one.
   const KnowledgeRef& before = barrier.phases == phases ? barrier.before : barrier.completed;
   const bool behind = barrier.phases + 1 >= phases && before != nullptr &&
-                      warps_[agent.warp].lanes[agent.lane].knows->covers(Plane::happened, *before, own(agent));
+                      state_of(agent).knows->covers(Plane::happened, *before, own(agent));
   if (!behind) violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
 }
 
-void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
+void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, uint64_t phases, const void* at) {
   Barrier& barrier = barriers_[id];
-  Lane& lane = warps_[agent.warp].lanes[agent.lane];
+  const Warp& warp = warps_[index];
   if (phases != 0 && barrier.completed != nullptr) {
     // The lanes of a warp know the same most of the time: what one of them has behind it without its own doing, all
     // have.
-    const bool same = barrier.last_in != nullptr && barrier.last_in == lane.knows && barrier.last_warp == agent.warp;
+    const bool same = barrier.last_in != nullptr && barrier.last_in == lane.knows && barrier.last_warp == index;
     if (barrier.before != nullptr && violated && !(same && barrier.last_covered)) {
-      const Warp& warp = warps_[agent.warp];
-      barrier.last_covered = lane.knows->covers(Plane::happened, *barrier.before, {agent.warp, warp.met, 0, 0});
-      if (!barrier.last_covered && !lane.knows->covers(Plane::happened, *barrier.before, own(agent)))
-        violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
+      barrier.last_covered = lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, 0, 0});
+      for (uint32_t rest = barrier.last_covered ? 0 : lanes; rest != 0; rest &= rest - 1) {
+        const auto one = static_cast<uint8_t>(std::countr_zero(rest));
+        if (lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, one, lane.tick})) continue;
+        violated({PhaseRule::wait_early, id, phases - 1, {index, lane.tick, one}, at});
+        break;
+      }
     }
-    barrier.last_warp = agent.warp;
+    barrier.last_warp = index;
     if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
       lane.knows = barrier.last_out;
     } else {
       barrier.last_in = lane.knows;
-      learn(agent, barrier.completed);
+      learn(lane, barrier.completed);
       barrier.last_out = lane.knows;
     }
   }
   // The wait is a moment of its own, before whatever the thread does next. One that has nothing to wait for is too:
   // when the first phase is complete, its parity says "not yet".
-  const uint32_t bit = 1u << agent.lane;
   const auto same = [&](const WaitRecord& wait) {
-    return wait.warp == agent.warp && wait.tick == lane.tick && wait.at == at;
+    return wait.warp == index && wait.tick == lane.tick && wait.at == at;
   };
   const auto known = std::find_if(barrier.waits.rbegin(), barrier.waits.rend(), same);
   if (known == barrier.waits.rend())
-    barrier.waits.push_back({agent.warp, lane.tick, bit, at});
+    barrier.waits.push_back({index, lane.tick, lanes, at});
   else
-    known->lanes |= bit;
+    known->lanes |= lanes;
   advance(lane);
+}
+
+void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
+  passed_as(agent.warp, own_state(agent), 1u << agent.lane, id, phases, at);
+}
+
+void Order::passed_all(uint32_t index, BarrierId id, uint64_t phases, const void* at) {
+  warps_[index].for_each([&](Lane& lane, uint32_t lanes) { passed_as(index, lane, lanes, id, phases, at); });
 }
 
 }  // namespace warploom::loom::check

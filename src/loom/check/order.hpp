@@ -4,11 +4,12 @@
 // docs/verdict.md).
 //
 //   Order order(warps);
-//   const Stamp wrote = order.now({0, 3});                  // lane 3 of warp 0 stores something
+//   const Stamp wrote = order.note({0, 3});                 // lane 3 of warp 0 stores something
 //   order.arrive({0, 3}, full);  order.passed({1, 0}, full, 0);
 //   order.covers({1, 0}, Plane::visible, wrote)             // true: lane 0 of warp 1 may read it
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,20 +27,21 @@ struct Agent {
   uint8_t lane = 0;
 };
 
-/// An asynchronous operation. It may rely on what its issuers knew at issue; its own moment is known to those who learn
-/// of its completion.
-struct Work {
-  Stamp stamp;
-  Knowledge relies;
-  Knowledge tells;  ///< what those see who learn of its end: its own writes, for a commit those of the work it covers
-};
-
 /// What others may learn of work, beside that it is over: that its writes are seen, and by whom.
 enum class Tells : uint8_t {
   all,
   end,     ///< no more: it writes nothing (commits, stores, wgmma)
   memory,  ///< ... its writes to shared memory
   tensor,  ///< ... to tensor memory
+};
+
+/// An asynchronous operation. It may rely on what its issuers knew at issue; its own moment is known to those who learn
+/// of its completion.
+struct Work {
+  Stamp stamp;
+  Knowledge relies;
+  Tells tells = Tells::all;
+  std::shared_ptr<Knowledge> covered;  ///< of a commit: what the work tells that it covers
 };
 
 enum class PhaseRule : uint8_t {
@@ -68,11 +70,16 @@ class Order {
 
   // ---- threads
   Stamp now(Agent agent) const;
+  /// The same, to be kept: whoever hears of what the thread does from here on knows of it.
+  Stamp note(Agent agent);
+  /// `now` of its lanes was kept.
+  void noted_all(uint32_t warp);
   bool covers(Agent agent, Plane plane, const Stamp& stamp) const;
   /// A moment of its own, that whoever hears of what the thread does later knows of.
   Stamp mark(Agent agent);
   /// A plain access to shared memory: the async proxy may not rely on it before the thread's next proxy fence.
   void accessed_shared(Agent agent);
+  void accessed_shared_all(uint32_t warp);
   void fence_proxy_async(Agent agent);
   void tensor_fence_before(Agent agent);
   void tensor_fence_after(Agent agent);
@@ -85,7 +92,7 @@ class Order {
   void learn_all(uint32_t warp, const KnowledgeRef& news);
   /// Changes whenever the thread learns something, or does something others may learn of.
   std::pair<const Knowledge*, uint32_t> moment(Agent agent) const {
-    const Lane& lane = warps_[agent.warp].lanes[agent.lane];
+    const Lane& lane = state_of(agent);
     return {lane.knows.get(), lane.tick};
   }
 
@@ -94,8 +101,8 @@ class Order {
   Knowledge issue(Agent issuer);
   /// The same for a warp whose lanes have just met, and done nothing since.
   Knowledge issue_met(uint32_t warp) const;
-  Work begin(Knowledge relies, Tells tells = Tells::all);
-  Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells); }
+  Work begin(Knowledge relies, Tells tells = Tells::all) { return begin(std::move(relies), tells, nobody); }
+  Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells, issuer.warp); }
   /// Ordered by the hardware behind `earlier` as well: takes its slot over.
   Work begin_behind(Knowledge relies, const Work& earlier);
   /// Writes all that `earlier` has written in shared memory: takes its slot over, if the issuer knows that it is over.
@@ -113,7 +120,8 @@ class Order {
   void learn_tensor_all(uint32_t warp, const Work& work);
 
   // ---- mbarriers, and whatever else counts arrivals in phases
-  BarrierId make_barrier();
+  /// `for_each_lane`: lanes arrive one by one, not one for all of its warp.
+  BarrierId make_barrier(bool for_each_lane = false);
   void arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what
   /// tensor cores were fenced for, no more.
@@ -127,6 +135,8 @@ class Order {
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
   void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr);
+  /// ... by each lane of a warp.
+  void passed_all(uint32_t warp, BarrierId barrier, uint64_t phases, const void* at = nullptr);
   /// A poll for so many completed phases, whatever it was told.
   void polled(Agent agent, BarrierId barrier, uint64_t phases, const void* at);
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
@@ -143,6 +153,7 @@ class Order {
  private:
   static constexpr uint32_t lane_count = 32;
   static constexpr uint32_t all_lanes = ~0u;
+  static constexpr uint32_t nobody = ~0u;
 
   struct Lane {
     KnowledgeRef knows;
@@ -150,13 +161,29 @@ class Order {
     uint32_t tick = 1;
     uint32_t fenced = 0;    ///< the async proxy may rely on its accesses up to here,
     bool unfenced = false;  ///< ... or on all, if it has made none since
-    bool used = false;      ///< something was recorded at this tick
+    bool used = false;      ///< something was noted at this tick
   };
+  /// Most of what lanes do they do together. `common` is the state of all but those `apart`.
   struct Warp {
+    Lane common;
+    uint32_t apart = 0;
     Lane lanes[lane_count];
     // What every lane knows of every other, from the last time all of them met.
     uint32_t met = 0;
     uint32_t met_async = 0;
+    uint32_t spoken = 0;  ///< up to here others may have been told of `spoke` as of the whole warp
+    uint8_t spoke = 0;
+
+    const Lane& lane(uint32_t index) const { return (apart >> index & 1) != 0 ? lanes[index] : common; }
+    /// To change that lane alone.
+    Lane& own(uint32_t index);
+    /// Calls visit(state, lanes that have it) for each, the common one first.
+    template <class Visit>
+    void for_each(Visit&& visit) {
+      uint32_t rest = apart;
+      if (apart != all_lanes) visit(common, ~apart);
+      for (; rest != 0; rest &= rest - 1) visit(lanes[std::countr_zero(rest)], rest & (~rest + 1));
+    }
   };
   struct WaitRecord {
     uint32_t warp = 0;
@@ -176,26 +203,43 @@ class Order {
     std::vector<ExpectRecord> expects;
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
+    bool for_each_lane = false;
     // The lanes of a warp tell and learn the same thing one after the other.
     KnowledgeRef last_told, last_in, last_out;
     uint32_t last_warp = 0;
     bool last_covered = false;
   };
 
-  uint32_t async_cover(const Lane& lane) const { return lane.unfenced ? lane.fenced : lane.tick; }
-  void add_own(Knowledge& knowledge, Agent agent) const;
+  const Lane& state_of(Agent agent) const { return warps_[agent.warp].lane(agent.lane); }
+  Lane& own_state(Agent agent) { return warps_[agent.warp].own(agent.lane); }
+  static uint32_t async_cover(const Lane& lane) { return lane.unfenced ? lane.fenced : lane.tick; }
+  void synchronise_some(uint32_t warp, uint32_t mask);
+  void passed_as(uint32_t warp, Lane& lane, uint32_t lanes, BarrierId barrier, uint64_t phases, const void* at);
+  void learn(Lane& lane, const KnowledgeRef& news) const;
+  void learn_tensor(Lane& lane, const Knowledge& told) const;
+  /// Whether the other lanes have done nothing since they all met, or since this one last told something: then what it
+  /// tells now may be told as its warp's. Their next moments are later.
+  bool speaks_for_warp(Agent agent);
+  /// What the thread has done itself, as its warp's (`whole`) or its own. Without `publishes`, only that it is over.
+  void add_own(Knowledge& knowledge, Agent agent, bool whole, bool publishes = true) const;
   Knowledge::Own own(Agent agent) const;
   /// What follows has a tick of its own.
   static void advance(Lane& lane);
   void signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes);
   static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
   Work begin_at(Stamp stamp, Knowledge relies);
-  Stamp take_slot(const Knowledge& relies, Tells tells);
+  Work begin(Knowledge relies, Tells tells, uint32_t warp);
+  Stamp take_slot(const Knowledge& relies, Tells tells, uint32_t warp);
 
   std::vector<Warp> warps_;
   std::vector<uint32_t> last_tick_;  ///< of every slot
-  std::vector<Tells> tells_;         ///< ... what its users tell
-  std::vector<uint32_t> free_[4];    ///< slots of retired work, by what it told
+  struct SlotUse {
+    Tells tells = Tells::all;
+    uint32_t warp = nobody;  ///< whose work it is for: who issued one hears of its end before others do
+  };
+  std::vector<SlotUse> uses_;  ///< ... what its users tell
+  /// Slots of retired work, by what it told, and by warp; the last are nobody's.
+  std::vector<std::vector<uint32_t>> free_[4];
   std::vector<Barrier> barriers_;
   KnowledgeRef nothing_;
 };

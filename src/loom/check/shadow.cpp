@@ -7,8 +7,13 @@ namespace warploom::loom::check {
 
 Record Viewpoint::record(Proxy proxy, uint32_t site) const {
   if (work_ != nullptr) return {work_->stamp.slot, work_->stamp.tick, 0, proxy, site};
-  const Stamp stamp = order_->now(agent_);
+  const Stamp stamp = order_->note(agent_);
   return {stamp.slot, stamp.tick, 1u << stamp.lane, proxy, site};
+}
+
+Record Viewpoint::record_of_warp(Proxy proxy, uint32_t site) const {
+  const Stamp stamp = order_->now(agent_);
+  return {stamp.slot, stamp.tick, ~0u, proxy, site};
 }
 
 bool Viewpoint::covers(Plane plane, const Record& earlier) const {
@@ -59,7 +64,7 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
   const uint32_t span = part_cells[level];
   const bool whole = first <= begin && begin + span <= last;
   if (whole && node.parts == nullptr) {
-    visit_cell(node.cell, begin);
+    visit_cell(node.cell, begin - shift_);
     return;
   }
   const uint32_t part = part_cells[level + 1];
@@ -67,10 +72,9 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
     node.parts = std::make_unique<Node[]>(span / part);
     for (uint32_t i = 0; i < span / part; ++i) node.parts[i].cell = node.cell;
   }
-  for (uint32_t i = 0; i < span / part; ++i) {
-    const uint32_t at = begin + i * part;
-    if (at < last && first < at + part) visit(node.parts[i], level + 1, at, first, last, visit_cell, unite);
-  }
+  const uint32_t from = first <= begin ? 0 : (first - begin) / part, to = std::min(last - begin, span);
+  for (uint32_t i = from; i * part < to; ++i)
+    visit(node.parts[i], level + 1, begin + i * part, first, last, visit_cell, unite);
   if (whole && unite) {
     // Every part has the same state now.
     const Node* part_node = &node.parts[0];
@@ -83,6 +87,7 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
 
 template <class Visit>
 void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite) {
+  first += shift_;
   const uint32_t last = first + count, span = part_cells[top_];
   for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
     visit(blocks_[block], top_, block * span, first, last, visit_cell, unite);
@@ -141,6 +146,7 @@ bool Shadow::initialised(const Node& node, uint32_t level, uint32_t begin, uint3
 }
 
 bool Shadow::initialised(uint32_t first, uint32_t count) const {
+  first += shift_;
   const uint32_t last = first + count, span = part_cells[top_];
   for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
     if (!initialised(blocks_[block], top_, block * span, first, last)) return false;

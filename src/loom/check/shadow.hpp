@@ -1,7 +1,7 @@
 // Who touched which bytes last, and whether the next access is ordered behind them. A shadow holds one memory: shared
 // memory of a CTA byte by byte, tensor memory in cells of sixteen lanes by one column.
 //
-// Most accesses cover whole kilobytes (boxes of TMA, operands of tensor cores): a block is one cell until a part of it
+// Most accesses cover many kilobytes (boxes of TMA, operands of tensor cores): a block is one cell until a part of it
 // is touched, and again once all of it is written.
 #pragma once
 
@@ -31,17 +31,19 @@ struct Record {
 /// Whose access it is: a thread's, or that of work in flight.
 class Viewpoint {
  public:
-  Viewpoint(const Order& order, Agent agent) : order_(&order), agent_(agent) {}
+  Viewpoint(Order& order, Agent agent) : order_(&order), agent_(agent) {}
   explicit Viewpoint(const Work& work) : work_(&work) {}
 
   Record record(Proxy proxy, uint32_t site) const;
+  /// Of all lanes of the thread's warp, which have met. Order::noted_all is to follow.
+  Record record_of_warp(Proxy proxy, uint32_t site) const;
   bool covers(Plane plane, const Record& earlier) const;
 
  private:
   bool covers(Plane plane, const Stamp& stamp) const {
     return work_ != nullptr ? work_->relies.covers(plane, stamp) : order_->covers(agent_, plane, stamp);
   }
-  const Order* order_ = nullptr;
+  Order* order_ = nullptr;
   Agent agent_;
   const Work* work_ = nullptr;
 };
@@ -71,10 +73,13 @@ class Shadow {
 
   static constexpr uint32_t line_cells = 128;
 
-  /// What is one cell at first: eight lines, or one.
-  enum class Block : uint8_t { kilobyte, line };
-  explicit Shadow(uint32_t lines, Block block = Block::line)
-      : top_(static_cast<uint32_t>(block)), blocks_((lines * line_cells + part_cells[top_] - 1) / part_cells[top_]) {}
+  /// What is one cell at first: 64 lines, or one.
+  enum class Block : uint8_t { tile = 0, line = 2 };
+  /// Blocks begin at `origin`, so that tiles which lie one after the other from there on are whole blocks.
+  explicit Shadow(uint32_t lines, Block block = Block::line, uint32_t origin = 0)
+      : top_(static_cast<uint32_t>(block)),
+        shift_((part_cells[top_] - origin % part_cells[top_]) % part_cells[top_]),
+        blocks_((lines * line_cells + shift_ + part_cells[top_] - 1) / part_cells[top_]) {}
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
@@ -94,8 +99,8 @@ class Shadow {
     Cell cell;
     std::unique_ptr<Node[]> parts;
   };
-  // A block has lines, a line 32 parts of 4 cells, each of which may fall apart into single ones.
-  static constexpr uint32_t part_cells[] = {1024, 128, 4, 1};
+  // What is one cell at first falls apart by these steps: a tile, swizzled rows, lines, units, words, single ones.
+  static constexpr uint32_t part_cells[] = {8192, 1024, 128, 16, 4, 1};
 
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
@@ -105,6 +110,7 @@ class Shadow {
   void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
 
   uint32_t top_;
+  uint32_t shift_;  ///< of cell 0 in the first block
   std::vector<Node> blocks_;
 };
 

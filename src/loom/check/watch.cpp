@@ -27,13 +27,13 @@ Watch::Watch(Cluster& cluster)
   tensor_.reserve(cluster.size());
   for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
     shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells,
-                         Shadow::Block::kilobyte);
+                         Shadow::Block::tile, window_start);
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
   incoming_.resize(cluster.size());
   allocations_.resize(cluster.size());
   sites_.emplace_back();
-  cluster_barrier_ = order_.make_barrier();
+  cluster_barrier_ = order_.make_barrier(true);
   barriers_.push_back({.name = "the cluster barrier"});
   recorder_ = Recorder::take(cluster);
 }
@@ -49,13 +49,13 @@ const Warp& Watch::warp_of(uint32_t slot) const {
   return *cluster_.cta(slot / warps_per_cta_).warps[slot % warps_per_cta_];
 }
 
-uint32_t Watch::site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, std::string object) {
+uint32_t Watch::site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, const Barrier* object) {
   uint64_t key = reinterpret_cast<uintptr_t>(pc) * 0x9e3779b97f4a7c15u;
   key = (key ^ reinterpret_cast<uintptr_t>(&warp)) * 0xd1b54a32d192ed03u;
   key = (key ^ reinterpret_cast<uintptr_t>(operation) ^ uint64_t{lanes} << 32) * 0x9e3779b97f4a7c15u;
-  if (!object.empty()) key ^= std::hash<std::string>()(object);
+  key = (key ^ reinterpret_cast<uintptr_t>(object)) * 0xd1b54a32d192ed03u;
   const auto [entry, added] = site_index_.try_emplace(key, static_cast<uint32_t>(sites_.size()));
-  if (added) sites_.push_back({pc, &warp, lanes, operation, std::move(object)});
+  if (added) sites_.push_back({pc, &warp, lanes, operation, object == nullptr ? std::string() : object->name()});
   return entry->second;
 }
 
@@ -88,7 +88,7 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   const Viewpoint view(order_, me);
   touch_shared(pc, *thread.warp, owner, offset, bytes, write, view,
                view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
-  if (&owner != thread.cta) came_into(owner, order_.now(me), pc, *thread.warp, 1u << thread.id.lane, operation);
+  if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, operation);
   order_.accessed_shared(me);
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
 }
@@ -96,10 +96,9 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
 void Watch::access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation) {
   if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
   const Viewpoint view(order_, agent(warp));
-  Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, operation));
-  record.lanes = all_lanes;
+  const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, operation));
   touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
-  for (uint8_t lane = 0; lane < warp.lanes.size(); ++lane) order_.accessed_shared(agent(warp, lane));
+  order_.accessed_shared_all(agent(warp).warp);
 }
 
 void Watch::fence_proxy_async(Thread& thread, bool release) {
@@ -122,7 +121,7 @@ void Watch::fence_mbarrier_init(Thread& thread) {
   const Agent me = agent(thread);
   std::erase_if(fresh_inits_, [&](const auto& fresh) {
     if (fresh.second.slot != me.warp || fresh.second.lane != me.lane) return false;
-    barriers_[fresh.first].fenced = order_.now(me);
+    barriers_[fresh.first].fenced = order_.note(me);
     return true;
   });
 }
@@ -131,7 +130,7 @@ void Watch::fence_mbarrier_init(Thread& thread) {
 
 void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
   barrier.watched = order_.make_barrier();
-  const Stamp now = order_.now(agent(thread));
+  const Stamp now = order_.note(agent(thread));
   barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
   fresh_inits_.emplace_back(barrier.watched, now);
 }
@@ -176,7 +175,7 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
   const bool tells = barrier.cta == thread.cta || cluster_scope;
   if (recorder_ != nullptr) recorder_->signal(thread, barrier, kind, arrivals, bytes, tells);
   if (barrier.cta != thread.cta)
-    came_into(*barrier.cta, order_.now(me), pc, *thread.warp, 1u << thread.id.lane, "a signal");
+    came_into(*barrier.cta, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, "a signal");
   switch (kind) {
     case SignalKind::expect_tx: return order_.expect(me, id, pc);
     case SignalKind::arrive_expect_tx: order_.expect(me, id, pc); break;
@@ -204,6 +203,14 @@ void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phase
   order_.passed(me, barrier.watched, phases, pc);
 }
 
+void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases) {
+  if (recorder_ != nullptr)
+    for (Thread* lane : warp.lanes) recorder_->passed(*lane, barrier, phases);
+  const Agent me = agent(warp);
+  usable(pc, warp, all_lanes, barrier, Viewpoint(order_, me), false, "a wait");
+  order_.passed_all(me.warp, barrier.watched, phases, pc);
+}
+
 void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
   order_.polled(agent(thread), barrier.watched, phases, pc);
 }
@@ -229,8 +236,7 @@ void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waitin
   if (recorder_ != nullptr) recorder_->completed(barrier, waiting);
   const Order::BarrierId id = number_of(barrier);
   order_.phase_completed(id);
-  for (const Warp* warp : waiting)
-    for (uint8_t lane = 0; lane < warp->lanes.size(); ++lane) order_.passed(agent(*warp, lane), id, order_.phases(id));
+  for (const Warp* warp : waiting) order_.passed_all(agent(*warp).warp, id, order_.phases(id));
 }
 
 void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {

@@ -68,6 +68,8 @@ class Watch {
               bool cluster_scope);
   void phase_completed(const Barrier& barrier);
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
+  /// ... by each lane of a warp.
+  void passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases);
   /// A poll whose answer is a hint.
   void polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
@@ -147,6 +149,9 @@ class Watch {
     Pc pc = nullptr;
     uint32_t first_cta = 0, ctas = 1;
     bool flushed = true;
+    // Four warps wait for the same end.
+    WorkRef waited;
+    KnowledgeRef told;
   };
   /// A thread's tcgen05 work on some columns: later work on them is ordered behind.
   struct TensorWork {
@@ -162,7 +167,8 @@ class Watch {
   Agent agent(const Thread& thread) const;
   Agent agent(const Warp& warp, uint8_t lane = 0) const;
   const Warp& warp_of(uint32_t slot) const;
-  uint32_t site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, std::string object = {});
+  /// `object`: the barrier that is told of its end.
+  uint32_t site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, const Barrier* object = nullptr);
   Moment moment(std::span<const Agent> agents) const;
   void touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write, const Viewpoint& view,
              const Record& record, bool tensor);

@@ -37,11 +37,6 @@ void Watch::issue(AsyncOp& op) {
   if (recorder_ != nullptr) recorder_->issue(op);
   const Warp& warp = *op.issuer->warp;
   const uint32_t lane = 1u << op.issuer->id.lane;
-  const auto object = [&]() -> std::string {
-    if (op.barrier_cta == nullptr) return {};
-    const Barrier* barrier = cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
-    return barrier == nullptr ? std::string() : barrier->name();
-  };
   switch (op.kind) {
     case AsyncOp::Kind::mma:
     case AsyncOp::Kind::tmem_copy:
@@ -65,8 +60,9 @@ void Watch::issue(AsyncOp& op) {
   op.work = work;
   const Viewpoint view(*work);
   const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
+  const Barrier* told = op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
   const Record record =
-      view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), object()));
+      view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
   if (op.kind == AsyncOp::Kind::bulk_send)
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
@@ -136,7 +132,7 @@ void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
   const Agent me = agent(warp);
   WgmmaIssuer& mine = wgmma_issuers_[me.warp];
   if (mine.relies == nullptr || mine.moment != moment({&me, 1})) {
-    mine.relies = std::make_shared<const Knowledge>(order_.issue_met(me.warp));
+    mine.relies = make_knowledge(order_.issue_met(me.warp));
     mine.moment = moment({&me, 1});
   }
   op.relies[warp.index % warpgroup_warps] = mine.relies;
@@ -170,8 +166,13 @@ void Watch::wgmma_commit(const Warp& warp) {
 void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
   if (last.work == nullptr) return;
   if (recorder_ != nullptr) recorder_->wgmma_waited(warp, last);
-  flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
-  learn(warp, std::make_shared<const Knowledge>(Order::completion(*last.work)));
+  Batch& batch = wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps];
+  flush(batch);
+  if (batch.waited != last.work) {
+    batch.waited = last.work;
+    batch.told = make_knowledge(Order::completion(*last.work));
+  }
+  learn(warp, batch.told);
 }
 
 // ---- tcgen05
@@ -294,10 +295,10 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
   if (recorder_ != nullptr) recorder_->tensor_freed(warp, cta, column, columns);
   if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
   const Viewpoint view(order_, agent(warp));
-  Record record = view.record(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
-  record.lanes = all_lanes;
+  const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
   for (uint32_t group = 0; group < tmem_groups; ++group)
     touch(pc, warp, tensor_[cta.rank], group * tmem_column_count + column, columns, true, view, record, true);
+  order_.noted_all(agent(warp).warp);
 }
 
 void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {

@@ -157,7 +157,7 @@ constexpr uint32_t everybody = ~0u;
 TEST(Order, ALaneSpeaksForItselfUntilTheWarpHasMet) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
-  const Stamp mine = order.now({0, 0}), neighbours = order.now({0, 5});
+  const Stamp mine = order.note({0, 0}), neighbours = order.note({0, 5});
   order.arrive({0, 0}, barrier);
   order.phase_completed(barrier);
   order.passed({1, 0}, barrier, 1);
@@ -177,7 +177,7 @@ TEST(Order, ALaneSpeaksForItselfUntilTheWarpHasMet) {
 TEST(Order, OnlyLanesOfTheMaskMeet) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
-  const Stamp inside = order.now({0, 1}), outside = order.now({0, 9});
+  const Stamp inside = order.note({0, 1}), outside = order.note({0, 9});
   order.synchronise(0, 0xff);
   order.arrive({0, 0}, barrier);
   order.phase_completed(barrier);
@@ -190,7 +190,7 @@ TEST(Order, WhatALaneDoesAfterItArrivedIsLater) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
   order.arrive({0, 0}, barrier);
-  const Stamp after = order.now({0, 0});
+  const Stamp after = order.note({0, 0});
   order.phase_completed(barrier);
   order.passed({1, 0}, barrier, 1);
   EXPECT_FALSE(order.covers({1, 0}, Plane::happened, after));
@@ -200,7 +200,7 @@ TEST(Order, WhatALaneDoesAfterItArrivedIsLater) {
 bool async_sees(bool fence_by_writer, bool fence_by_issuer) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
-  const Stamp wrote = order.now({0, 0});
+  const Stamp wrote = order.note({0, 0});
   order.accessed_shared({0, 0});
   if (fence_by_writer) order.fence_proxy_async({0, 0});
   order.arrive({0, 0}, barrier);
@@ -221,7 +221,7 @@ TEST(Order, AnAccessAfterTheFenceIsNotCovered) {
   Order order(1);
   order.accessed_shared({0, 0});
   order.fence_proxy_async({0, 0});
-  const Stamp again = order.now({0, 0});
+  const Stamp again = order.note({0, 0});
   order.accessed_shared({0, 0});
   EXPECT_FALSE(order.begin({0, 0}).relies.covers(Plane::async, again));
 }
@@ -230,7 +230,7 @@ TEST(Order, OneUnfencedLaneDoesNotHideTheOthers) {
   Order order(1);
   std::vector<Stamp> stamps;
   for (uint8_t lane = 0; lane < 32; ++lane) {
-    stamps.push_back(order.now({0, lane}));
+    stamps.push_back(order.note({0, lane}));
     order.accessed_shared({0, lane});
     if (lane != 7) order.fence_proxy_async({0, lane});
   }
@@ -243,7 +243,7 @@ TEST(Order, OneUnfencedLaneDoesNotHideTheOthers) {
 TEST(Order, BytesThatLandPublishThemselvesAndNotTheirIssuer) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
-  const Stamp wrote = order.now({0, 0});
+  const Stamp wrote = order.note({0, 0});
   order.accessed_shared({0, 0});
   const Work load = order.begin({0, 0});
   order.complete(load, barrier, false);
