@@ -140,6 +140,28 @@ Footprints::Id Footprints::joined(Id a, Id b) {
   return entry->second;
 }
 
+const std::vector<std::pair<uint32_t, uint32_t>>& Footprints::runs(Id id) {
+  const auto [entry, added] = runs_.try_emplace(id);
+  if (added) sets_[id]->for_each([&](uint32_t first, uint32_t count) { entry->second.emplace_back(first, count); });
+  return entry->second;
+}
+
+const std::vector<CellRun>& Footprints::accumulator_cells(const MmaOperation& op) {
+  const Key key{uint64_t{op.m} << 32 | op.n, uint64_t{op.d} << 32 | static_cast<uint32_t>(op.cta_group),
+                static_cast<uint64_t>(op.weight_stationary)};
+  const auto [entry, added] = cells_.try_emplace(key);
+  if (added) entry->second = check::accumulator_cells(op);
+  return entry->second;
+}
+
+const std::vector<CellRun>& Footprints::cells_of(const native::TmemForm& form, uint32_t registers, uint32_t address) {
+  const Key key{uint64_t{1} << 63 | static_cast<uint64_t>(form.shape) << 32 | registers, address,
+                uint64_t{form.half_offset} << 32 | static_cast<uint64_t>(form.packed)};
+  const auto [entry, added] = cells_.try_emplace(key);
+  if (added) entry->second = check::cells_of(form, registers, address);
+  return entry->second;
+}
+
 LineSet lines_of(const TmemCopyOperation& op) {
   LineSet lines;
   for_each_copy_unit(op, [&](uint32_t address) { lines.add(address); });

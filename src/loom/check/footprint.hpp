@@ -50,6 +50,14 @@ class LineSet {
   std::vector<std::pair<uint32_t, uint8_t>> lines_;  ///< sorted by line
 };
 
+/// Cells of tensor memory: `count` columns from `first` on, of one group of sixteen lanes.
+inline constexpr uint32_t tmem_group_lanes = 16, tmem_groups = 8;
+struct CellRun {
+  uint32_t cta = 0;  ///< of the pair
+  uint32_t group = 0;
+  uint32_t column = 0, count = 0;
+};
+
 /// Sets of lines, each worked out once: a kernel issues the same instructions in the same order over and over.
 class Footprints {
  public:
@@ -66,7 +74,11 @@ class Footprints {
     sets_.push_back(std::make_unique<LineSet>(std::move(lines)));
     return static_cast<Id>(sets_.size() - 1);
   }
-  const LineSet& operator[](Id id) const { return *sets_[id]; }
+  /// Its runs of bytes: first, count.
+  const std::vector<std::pair<uint32_t, uint32_t>>& runs(Id id);
+  /// The functions of these names below, worked out once.
+  const std::vector<CellRun>& accumulator_cells(const MmaOperation& op);
+  const std::vector<CellRun>& cells_of(const native::TmemForm& form, uint32_t registers, uint32_t address);
 
  private:
   using Key = std::array<uint64_t, 6>;
@@ -91,6 +103,8 @@ class Footprints {
   }
   std::unordered_map<Key, Id, KeyHash> known_;
   std::unordered_map<uint64_t, Id> joined_;
+  std::unordered_map<Id, std::vector<std::pair<uint32_t, uint32_t>>> runs_;
+  std::unordered_map<Key, std::vector<CellRun>, KeyHash> cells_;
 };
 
 /// Operands of a wgmma that lie in shared memory.
@@ -99,13 +113,6 @@ LineSet lines_of(const WgmmaOperation& op);
 LineSet lines_of(const MmaOperation& op);
 LineSet lines_of(const TmemCopyOperation& op);
 
-/// Cells of tensor memory: `count` columns from `first` on, of one group of sixteen lanes.
-inline constexpr uint32_t tmem_group_lanes = 16, tmem_groups = 8;
-struct CellRun {
-  uint32_t cta = 0;  ///< of the pair
-  uint32_t group = 0;
-  uint32_t column = 0, count = 0;
-};
 /// What a tcgen05.mma writes, and what it only reads: A and scale factors.
 std::vector<CellRun> accumulator_cells(const MmaOperation& op);
 std::vector<CellRun> operand_cells(const MmaOperation& op);

@@ -402,7 +402,10 @@ Order::BarrierId Order::make_barrier(bool for_each_lane) {
 }
 
 void Order::note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who) {
-  if (barrier.signalled && barrier.sole != who) barrier.several = true;
+  if (barrier.signalled && barrier.sole != who) {
+    barrier.several = true;
+    if (barrier.sole.first == who.first) barrier.for_each_lane = true;
+  }
   barrier.sole = who;
   barrier.signalled = true;
 }

@@ -120,7 +120,7 @@ class Order {
   void learn_tensor_all(uint32_t warp, const Work& work);
 
   // ---- mbarriers, and whatever else counts arrivals in phases
-  /// `for_each_lane`: lanes arrive one by one, not one for all of its warp.
+  /// `for_each_lane`: lanes arrive one by one, not one for all of its warp. Else that is found out.
   BarrierId make_barrier(bool for_each_lane = false);
   void arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what

@@ -120,9 +120,8 @@ void Watch::flush(Batch& batch) {
   const Record record = view.record(Proxy::async, batch.site);
   for (uint32_t i = 0; i < batch.ctas; ++i) {
     const Cta& cta = cluster_.cta(batch.first_cta + i);
-    footprints_[batch.lines].for_each([&](uint32_t first, uint32_t count) {
+    for (const auto& [first, count] : footprints_.runs(batch.lines))
       touch_shared(batch.pc, *batch.warp, cta, first, count, false, view, record);
-    });
   }
 }
 
@@ -225,7 +224,7 @@ void Watch::issue_tensor(AsyncOp& op) {
   if (multiply) {
     const std::vector<CellRun> operands = operand_cells(op.mma);
     touch_cells(op.pc, warp, first_cta, operands, false, view, record);
-    const std::vector<CellRun> accumulator = accumulator_cells(op.mma);
+    const std::vector<CellRun>& accumulator = footprints_.accumulator_cells(op.mma);
     if (op.mma.accumulate)
       for (const CellRun& run : accumulator)
         if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
@@ -308,8 +307,8 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
   const Viewpoint view(*work);
   const Record record =
       view.record(Proxy::tensor, site(pc, warp, all_lanes, access.load ? "tcgen05.ld" : "tcgen05.st"));
-  touch_cells(pc, warp, warp.cta->rank, cells_of(access.form, access.count, access.address), !access.load, view,
-              record);
+  touch_cells(pc, warp, warp.cta->rank, footprints_.cells_of(access.form, access.count, access.address), !access.load,
+              view, record);
 }
 
 void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {

@@ -78,5 +78,47 @@ TEST(Holes, AWgmmaThatOneWarpIssuesBeforeItsWait) {
       {"RACE-SMEM", "UNINIT-SMEM"});
 }
 
+struct Handed {
+  uint32_t word;
+  Mbarrier full[1];
+};
+
+TEST(Holes, AWaitOfAWarpIsNoMeetingOfItsLanes) {
+  // Lanes may run ahead at a wait before wgmmas, and the machine passes it for all of them at once.
+  always_reported({.threads = 64, .shared_bytes = sizeof(Handed)},
+                  [](bool buggy) {
+                    auto& s = shared<Handed>();
+                    init_barriers(s.full, 1);
+                    if (warp_index() == 0) {
+                      if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+                      return;
+                    }
+                    if (lane_index() == 3) store_shared(&s.word, 1u);
+                    if (!buggy) syncwarp();
+                    mbarrier_wait<Scope::cta, true>(address(s.full[0]), 1);
+                    if (lane_index() == 4) (void)load_shared(&s.word);
+                  },
+                  {"RACE-SMEM", "UNINIT-SMEM"});
+}
+
+TEST(Holes, ALaneThatArrivesForItsWarpSaysNothingOfTheOthers) {
+  // Lane 0 signals for all that the warp did before it met; what lane 3 does afterwards is its own affair.
+  always_reported({.threads = 64, .shared_bytes = sizeof(Handed)},
+                  [](bool buggy) {
+                    auto& s = shared<Handed>();
+                    init_barriers(s.full, 1);
+                    if (warp_index() == 1) {
+                      mbarrier_wait(address(s.full[0]), 1);
+                      if (lane_index() == 0) (void)load_shared(&s.word);
+                      return;
+                    }
+                    if (!buggy && lane_index() == 3) store_shared(&s.word, 1u);
+                    syncwarp();
+                    if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+                    if (buggy && lane_index() == 3) store_shared(&s.word, 1u);
+                  },
+                  {"RACE-SMEM", "UNINIT-SMEM"});
+}
+
 }  // namespace
 }  // namespace warploom::loom

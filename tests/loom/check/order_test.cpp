@@ -174,6 +174,53 @@ TEST(Order, ALaneSpeaksForItselfUntilTheWarpHasMet) {
   EXPECT_TRUE(order.covers({1, 1}, Plane::visible, neighbours));
 }
 
+TEST(Order, WhoSpeaksForItsWarpDoesNotSpeakForWhatOthersDoSince) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Stamp before = order.note({0, 5});
+  order.synchronise(0, everybody);
+  order.arrive({0, 0}, barrier);
+  const Stamp since = order.note({0, 5});
+  order.arrive({0, 0}, barrier);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, before));
+  EXPECT_FALSE(order.covers({1, 0}, Plane::happened, since));
+}
+
+/// What all lanes do at once comes out as if they had done it one after the other, whichever of them were apart.
+TEST(Order, AWarpPassesAWaitAsItsLanesDo) {
+  for (const uint32_t apart : {0u, 1u, 0x80000001u, everybody}) {
+    Order together(3), single(3);
+    for (Order* order : {&together, &single}) {
+      const Order::BarrierId first = order->make_barrier(), second = order->make_barrier();
+      order->synchronise(1, everybody);
+      for (uint8_t lane = 0; lane < 32; ++lane)
+        if ((apart >> lane & 1) != 0) order->arrive({1, lane}, second);
+      order->arrive({0, 0}, first);
+      order->phase_completed(first);
+      if (order == &together)
+        order->passed_all(1, first, 1);
+      else
+        for (uint8_t lane = 0; lane < 32; ++lane) order->passed({1, lane}, first, 1);
+    }
+    // Each lane's wait must be over before the next phase is: an arrival of lane 4 alone does not say so.
+    for (Order* order : {&together, &single}) {
+      std::vector<uint8_t> late;
+      order->violated = [&](const Order::Violation& violation) {
+        if (violation.rule == PhaseRule::wait_late) late.push_back(violation.by.lane);
+      };
+      for (uint8_t lane = 0; lane < 32; ++lane) {
+        EXPECT_TRUE(order->covers({1, lane}, Plane::visible, {0, 1, 0})) << int{lane};
+        EXPECT_EQ(order->now({1, lane}).tick, single.now({1, lane}).tick) << int{lane};
+      }
+      order->arrive({1, 4}, 0);
+      order->phase_completed(0);
+      EXPECT_FALSE(late.empty());
+    }
+  }
+}
+
 TEST(Order, OnlyLanesOfTheMaskMeet) {
   Order order(2);
   const Order::BarrierId barrier = order.make_barrier();
