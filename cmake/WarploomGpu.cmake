@@ -3,6 +3,7 @@
 # bin/warploom-bench.
 #
 #   hopper_gemm.def              one file per part, written into the build folder, for sm_90a
+#   blackwell_gemm.def           the same for sm_100a
 #   src/kernels/gpu/*_sm90.cu    compiled for sm_90a
 #   src/kernels/gpu/*_sm100.cu   compiled for sm_100a
 #   src/kernels/gpu/*.cu         all others: for both
@@ -49,21 +50,26 @@ target_compile_features(warploom_plan PUBLIC cxx_std_20)
 target_link_libraries(warploom_plan PRIVATE "$<BUILD_INTERFACE:warploom_options>" fmt::fmt-header-only)
 set_target_properties(warploom_plan PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# ---- one .cu per part of hopper_gemm.def, and the list of them
+# ---- one .cu per part of hopper_gemm.def and blackwell_gemm.def, and the list of them
 
-set(hopper_gemm_def "${PROJECT_SOURCE_DIR}/include/warploom/kernels/hopper_gemm.def")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${hopper_gemm_def}")
-file(STRINGS "${hopper_gemm_def}" part_lines REGEX "WARPLOOM_PART == [0-9]+")
 set(part_list "")
-foreach(line IN LISTS part_lines)
-  string(REGEX REPLACE ".*WARPLOOM_PART == ([0-9]+).*" "\\1" part "${line}")
-  set(file "${PROJECT_BINARY_DIR}/generated/kernels/hopper_gemm_${part}_sm90.cu")
-  file(CONFIGURE OUTPUT "${file}"
-    CONTENT "#define WARPLOOM_PART ${part}\n#include \"kernels/gpu/hopper_gemm_part.cuh\"\n")
-  list(APPEND gpu_sources "${file}")
-  string(APPEND part_list "WARPLOOM_PART_ROWS(hopper_gemm_part_${part})\n")
+foreach(kernel_and_chip IN ITEMS hopper_gemm:sm90 blackwell_gemm:sm100)
+  string(REPLACE ":" ";" kernel_and_chip "${kernel_and_chip}")
+  list(GET kernel_and_chip 0 kernel)
+  list(GET kernel_and_chip 1 chip)
+  set(def "${PROJECT_SOURCE_DIR}/include/warploom/kernels/${kernel}.def")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${def}")
+  file(STRINGS "${def}" part_lines REGEX "WARPLOOM_PART == [0-9]+")
+  foreach(line IN LISTS part_lines)
+    string(REGEX REPLACE ".*WARPLOOM_PART == ([0-9]+).*" "\\1" part "${line}")
+    set(file "${PROJECT_BINARY_DIR}/generated/kernels/${kernel}_${part}_${chip}.cu")
+    file(CONFIGURE OUTPUT "${file}"
+      CONTENT "#define WARPLOOM_PART ${part}\n#include \"kernels/gpu/${kernel}_part.cuh\"\n")
+    list(APPEND gpu_sources "${file}")
+    string(APPEND part_list "WARPLOOM_PART_ROWS(${kernel}_part_${part})\n")
+  endforeach()
 endforeach()
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/gpu/hopper_gemm_parts.inc" CONTENT "${part_list}")
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/gpu/gemm_parts.inc" CONTENT "${part_list}")
 
 file(GLOB gpu_host_sources CONFIGURE_DEPENDS src/gpu/gemm*.cpp src/gpu/trace_log.cpp)
 add_library(warploom_gpu STATIC ${gpu_sources} ${gpu_host_sources})

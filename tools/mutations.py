@@ -40,7 +40,7 @@ REASONS = [
      "nobody who could come too late."),
     (("wrong-stage", "mbarrier.wait", "input.empty", "kernels/hopper_gemm.hpp"),
      "The same drain; the barrier it waits at instead completes as well."),
-    (("drop", "cp.async.bulk.wait_group.read", "", "hopper/patch_writer.hpp"),
+    (("drop", "cp.async.bulk.wait_group.read", "", "gemm/patch_writer.hpp"),
      "The wait at the end of the role. With a residual, the last slots were released before, and that release has "
      "waited; without one (`--beta 0 --n 512`) dropping it is EXIT-PENDING."),
     (("wrong-stage", "mbarrier.arrive.expect_tx", "residual.full", ""),

@@ -20,7 +20,7 @@ std::vector<RunArguments> problems_for(const GemmConfig& config, const RunArgume
   const GemmShape& shape = config.shape;
   RunArguments a = common;
   a.kernel = config.scaling == Scaling::none ? "gemm" : "blockwise-fp8";
-  a.on = "loom:sm90";
+  a.on = shape.chip == Chip::sm90 ? "loom:sm90" : "loom:sm100";
   a.config = config.key;
   a.a_type = name_of(config.a);
   a.b_type = name_of(config.b);
@@ -32,11 +32,11 @@ std::vector<RunArguments> problems_for(const GemmConfig& config, const RunArgume
   const int64_t cluster_m = shape.swap ? shape.cluster_right : shape.cluster_left;
   const int64_t cluster_n = shape.swap ? shape.cluster_left : shape.cluster_right;
   a.sms = shape.cluster_left * shape.cluster_right * shape.cluster_k;
-  const int64_t k_block = config.a == DType::bf16 || config.a == DType::f16 ? 64 : 128;
+  const int64_t k_block = shape.tile_k;
   RunArguments whole = a;
   whole.m = tile_m * cluster_m * 2;
   whole.n = tile_n * cluster_n;
-  whole.k = k_block * (shape.stages + 2);
+  whole.k = k_block * (shape.stages * shape.k_group + 2);
   whole.beta = 0;
   RunArguments partial = a;
   partial.m = tile_m * cluster_m + tile_m / 2 + 3;
@@ -74,8 +74,9 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
   std::vector<RunArguments> problems;
   for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
     for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));
-  for (const GemmConfig& config : gemm_configs())
-    for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip))
+      for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));
 
   const auto start = std::chrono::steady_clock::now();
   Json list = Json::array();

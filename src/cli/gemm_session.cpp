@@ -200,7 +200,28 @@ std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSource
 constexpr const char* no_gpu =
     "this program was built without CUDA; it runs on loom:sm90, and a build with -DWARPLOOM_GPU=ON runs on a GPU";
 
+/// The plan that the arguments ask for.
+Result<GemmPlan> plan_as_asked(const RunArguments& a, const GemmProblem& problem, const ChipLimits& chip) {
+  if (!a.config.empty() && a.config != "auto") {
+    Result<const GemmConfig*> config = find_gemm_config(a.config);
+    if (!config) return Error{config.error()};
+    if ((*config)->shape.chip != chip.chip)
+      return Error{fmt::format("configuration {} is for {}, not for {}", a.config, name_of((*config)->shape.chip),
+                               name_of(chip.chip))};
+    return plan_gemm(problem, **config, a.splits, chip);
+  }
+  Result<GemmPlan> best = plan_gemm(problem, chip);
+  return !best || a.splits == 0 ? best : plan_gemm(problem, *best->config, a.splits, chip);
+}
+
 }  // namespace
+
+ChipLimits GemmSession::chip_of(const RunArguments& arguments) {
+  ChipLimits chip = ChipLimits::of(arguments.on == "loom:sm100" ? Chip::sm100 : Chip::sm90);
+  if (arguments.on == "gpu" && gemm_gpu_hook() != nullptr) chip = gemm_gpu_hook()->chip();
+  if (arguments.sms != 0) chip.sms = arguments.sms;
+  return chip;
+}
 
 Result<GemmProblem> GemmSession::describe(const RunArguments& arguments) {
   Result<GemmDataSpec> spec = spec_of(arguments);
@@ -210,9 +231,8 @@ Result<GemmProblem> GemmSession::describe(const RunArguments& arguments) {
 
 Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& arguments, loom::Schedule schedule) {
   RunArguments a = arguments;
-  const GemmGpuHook* gpu = nullptr;
   if (a.on == "gpu") {
-    gpu = gemm_gpu_hook();
+    const GemmGpuHook* gpu = gemm_gpu_hook();
     if (gpu == nullptr) return Error{no_gpu};
     if (Result<std::string> device = gpu->device(); !device) return Error{device.error()};
   }
@@ -229,20 +249,10 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
   }
   if (const double bytes = bytes_of(*spec); bytes > 8e9)
     return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
-  if (std::string reason = why_not(described(*spec)); !reason.empty()) return Error{reason};
-
-  const ChipLimits chip{a.sms != 0 ? a.sms : gpu != nullptr ? gpu->sms() : ChipLimits{}.sms};
+  const ChipLimits chip = chip_of(a);
+  if (std::string reason = why_not(described(*spec), chip.chip); !reason.empty()) return Error{reason};
   std::unique_ptr<GemmSession> session(new GemmSession(a, schedule, GemmData(*spec, sources)));
-  auto planned = [&]() -> Result<GemmPlan> {
-    const GemmProblem problem = session->data_.problem();
-    if (!a.config.empty() && a.config != "auto") {
-      Result<const GemmConfig*> config = find_gemm_config(a.config);
-      if (!config) return Error{config.error()};
-      return plan_gemm(problem, **config, a.splits, chip);
-    }
-    Result<GemmPlan> best = plan_gemm(problem, chip);
-    return !best || a.splits == 0 ? best : plan_gemm(problem, *best->config, a.splits, chip);
-  }();
+  Result<GemmPlan> planned = plan_as_asked(a, session->data_.problem(), chip);
   if (!planned) return Error{planned.error()};
   session->plan_ = *planned;
   return std::unique_ptr<Session>(std::move(session));

@@ -14,11 +14,26 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 std::string schedule_of(const GemmShape& shape) {
+  if (shape.chip == Chip::sm100)
+    return fmt::format("{}-SM{}{}", shape.cta_group, shape.launch_control ? ", launch control" : "",
+                       shape.swap ? ", B on the left" : "");
   return fmt::format("{}{}",
                      shape.ping_pong    ? "ping-pong"
                      : shape.groups > 1 ? "cooperative"
                                         : "one group",
                      shape.swap ? ", B on the left" : "");
+}
+
+void print_gemms(const char* heading, Chip chip, bool scaled) {
+  fmt::print("{}\n", heading);
+  for (const GemmConfig& config : gemm_configs(chip)) {
+    const GemmShape& s = config.shape;
+    if (scaled != (config.scaling != Scaling::none)) continue;
+    fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages{}, {} KiB shared memory\n", config.key,
+               s.tile_left, s.tile_right, schedule_of(s), s.cluster_left, s.cluster_right,
+               s.cluster_k > 1 ? fmt::format("x{}", s.cluster_k) : "", s.stages,
+               s.k_group > 1 ? fmt::format(" of {} K blocks", s.k_group) : "", (s.shared_bytes + 1023) / 1024);
+  }
 }
 
 }  // namespace
@@ -65,19 +80,23 @@ int kernels(bool json) {
                     {"stages", config.stages},
                     {"shared_bytes", config.shared_bytes},
                     {"launch_control", config.launch_control}});
-  for (const GemmConfig& config : gemm_configs())
-    list.push_back({{"kernel", config.scaling == Scaling::none ? "gemm" : "blockwise-fp8"},
-                    {"target", "sm_90"},
-                    {"config", config.key},
-                    {"a_type", name_of(config.a)},
-                    {"b_type", name_of(config.b)},
-                    {"tile", {config.shape.tile_left, config.shape.tile_right}},
-                    {"cluster", {config.shape.cluster_left, config.shape.cluster_right}},
-                    {"cluster_k", config.shape.cluster_k},
-                    {"swap", config.shape.swap},
-                    {"stages", config.shape.stages},
-                    {"threads", config.shape.threads},
-                    {"shared_bytes", config.shape.shared_bytes}});
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip))
+      list.push_back({{"kernel", config.scaling == Scaling::none ? "gemm" : "blockwise-fp8"},
+                      {"target", name_of(chip)},
+                      {"config", config.key},
+                      {"a_type", name_of(config.a)},
+                      {"b_type", name_of(config.b)},
+                      {"tile", {config.shape.tile_left, config.shape.tile_right}},
+                      {"cta_group", config.shape.cta_group},
+                      {"cluster", {config.shape.cluster_left, config.shape.cluster_right}},
+                      {"cluster_k", config.shape.cluster_k},
+                      {"swap", config.shape.swap},
+                      {"launch_control", config.shape.launch_control},
+                      {"stages", config.shape.stages},
+                      {"k_group", config.shape.k_group},
+                      {"threads", config.shape.threads},
+                      {"shared_bytes", config.shape.shared_bytes}});
   if (json) {
     fmt::print("{}\n", list.dump(2));
     return 0;
@@ -88,17 +107,9 @@ int kernels(bool json) {
     fmt::print("  {:<12} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory{}\n", config.key,
                config.cta_group, 128 * config.cta_group, config.cluster_m, config.cluster_n, config.stages,
                (config.shared_bytes + 1023) / 1024, config.launch_control ? ", launch control" : "");
-  for (const bool scaled : {false, true}) {
-    fmt::print("{}\n", scaled ? "blockwise-fp8   the same with every epilogue of gemm; sm_90"
-                              : "gemm            D = act(alpha * A * B^T + beta * C + bias); sm_90");
-    for (const GemmConfig& config : gemm_configs())
-      if (scaled == (config.scaling != Scaling::none))
-        fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages, {} KiB shared memory\n", config.key,
-                   config.shape.tile_left, config.shape.tile_right, schedule_of(config.shape),
-                   config.shape.cluster_left, config.shape.cluster_right,
-                   config.shape.cluster_k > 1 ? fmt::format("x{}", config.shape.cluster_k) : "", config.shape.stages,
-                   (config.shape.shared_bytes + 1023) / 1024);
-  }
+  print_gemms("blockwise-fp8   the same with every epilogue of gemm; sm_90", Chip::sm90, true);
+  print_gemms("gemm            D = act(alpha * A * B^T + beta * C + bias); sm_90", Chip::sm90, false);
+  print_gemms("gemm            the same; sm_100", Chip::sm100, false);
   return 0;
 }
 

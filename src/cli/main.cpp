@@ -17,7 +17,8 @@ void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("--alpha", a.alpha, "D = act(alpha * A * B^T + beta * C + bias)")->capture_default_str();
   command.add_option("--beta", a.beta, "0 leaves the residual C out")->capture_default_str();
   command.add_option("--batch", a.batch, "Matrices; gemm only")->capture_default_str();
-  command.add_option("--a-type", a.a_type, "bf16, f16, e4m3 or e5m2; gemm only")->capture_default_str();
+  command.add_option("--a-type", a.a_type, "bf16, f16, e4m3, e5m2, or on sm_100 f32 (as tf32); gemm only")
+      ->capture_default_str();
   command.add_option("--b-type", a.b_type, "As --a-type")->capture_default_str();
   command.add_option("--d-type", a.d_type, "bf16, f16, f32 or e4m3; C has the same, or bf16 for e4m3")
       ->capture_default_str();
@@ -111,8 +112,9 @@ int main(int argc, char** argv) {
 
   warploom::cli::RunArguments plan;
   CLI::App* plan_command =
-      app.add_subcommand("plan", "Says which Hopper configuration a GEMM would get, and what the others would cost");
+      app.add_subcommand("plan", "Says which configuration a GEMM would get, and what the others would cost");
   problem_options(*plan_command, plan);
+  plan_command->add_option("--on", plan.on, "The chip: loom:sm90, loom:sm100, or gpu: this one; default: loom:sm90");
 
   warploom::bench::Arguments bench;
   CLI::App* bench_command = app.add_subcommand("bench", warploom::bench::description);

@@ -170,10 +170,12 @@ int plan(const RunArguments& arguments) {
   if (arguments.kernel != "gemm" && arguments.kernel != "blockwise-fp8")
     return bad(fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", arguments.kernel),
                arguments.json);
+  if (!arguments.on.empty() && arguments.on != "loom:sm90" && arguments.on != "loom:sm100" && arguments.on != "gpu")
+    return bad(fmt::format("--on is loom:sm90, loom:sm100 or gpu, not '{}'", arguments.on), arguments.json);
   Result<GemmProblem> problem = GemmSession::describe(arguments);
   if (!problem) return bad(problem.error(), arguments.json);
-  if (std::string reason = why_not(*problem); !reason.empty()) return bad(reason, arguments.json);
-  const ChipLimits chip{arguments.sms != 0 ? arguments.sms : ChipLimits{}.sms};
+  const ChipLimits chip = GemmSession::chip_of(arguments);
+  if (std::string reason = why_not(*problem, chip.chip); !reason.empty()) return bad(reason, arguments.json);
   const std::vector<GemmPlan> plans = gemm_plans(*problem, chip);
   if (plans.empty()) return bad(plan_gemm(*problem, chip).error(), arguments.json);
   if (arguments.json) {

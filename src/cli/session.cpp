@@ -40,14 +40,9 @@ class BlockwiseSession : public Session {
     const double row = static_cast<double>(data_.n) * data_.k * 2;
     const BlockwiseFP8Data::Accuracy accuracy =
         data_.compare(arguments_.alpha, arguments_.beta, static_cast<int>(std::max(1.0, std::min(quick / row, 1e9))));
-    return {accuracy.max_abs_error,
-            accuracy.max_rel_error,
-            accuracy.diff,
-            accuracy.diff_unquantised,
-            accuracy.rounding_mismatches,
-            accuracy.within_rounding,
-            accuracy.padding_untouched,
-            accuracy.rows};
+    return {accuracy.max_abs_error,    accuracy.max_rel_error,       accuracy.diff,
+            accuracy.diff_unquantised, accuracy.rounding_mismatches, 0,
+            accuracy.within_rounding,  accuracy.padding_untouched,   accuracy.rows};
   }
 
   bool correct(const GemmData::Accuracy& accuracy) const override {
@@ -96,6 +91,12 @@ Result<std::unique_ptr<Session>> prepare_blockwise(RunArguments a, loom::Schedul
 
 }  // namespace
 
+std::string default_target(const RunArguments& arguments) {
+  if (arguments.kernel == "blockwise-fp8") return "loom:sm100";
+  const Result<const GemmConfig*> config = find_gemm_config(arguments.config);
+  return config && (*config)->shape.chip == Chip::sm100 ? "loom:sm100" : "loom:sm90";
+}
+
 Result<Fill> parse_fill(const std::string& text) {
   if (text == "normal") return Fill::normal;
   if (text == "uniform") return Fill::uniform;
@@ -108,17 +109,19 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
   if (a.kernel != "gemm" && a.kernel != "blockwise-fp8")
     return Error{fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", a.kernel)};
   const bool blockwise = a.kernel == "blockwise-fp8";
-  if (a.on.empty()) a.on = blockwise ? "loom:sm100" : "loom:sm90";
-  if (a.on != "loom:sm90" && a.on != "gpu" && !(blockwise && a.on == "loom:sm100"))
-    return Error{fmt::format("{} cannot run {}; it runs on loom:sm90{}, and on gpu where the program was built for one",
-                             a.on, a.kernel, blockwise ? ", on loom:sm100" : "")};
+  if (a.on.empty()) a.on = default_target(a);
+  if (a.on != "loom:sm90" && a.on != "loom:sm100" && a.on != "gpu")
+    return Error{
+        fmt::format("{} cannot run {}; it runs on loom:sm90, on loom:sm100, and on gpu where the program was "
+                    "built for one",
+                    a.on, a.kernel)};
   if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
   if (Result<loom::Numerics> numerics = loom::parse_numerics(a.numerics); !numerics)
     return Error{fmt::format("--numerics is fast or exact, not '{}'", a.numerics)};
   if (a.on == "gpu" && a.numerics != "fast") return Error{"--numerics is for the loom; a GPU has its own"};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};
-  return a.on == "loom:sm100" ? prepare_blockwise(a, *schedule) : GemmSession::prepare(a, *schedule);
+  return blockwise && a.on == "loom:sm100" ? prepare_blockwise(a, *schedule) : GemmSession::prepare(a, *schedule);
 }
 
 loom::Options Session::options() const {

@@ -48,12 +48,13 @@ struct GpuRun {
   std::string device = {};
 };
 
-/// gemm, and blockwise-fp8 as Hopper runs it (cli/gemm_session.cpp).
+/// gemm on either chip, and blockwise-fp8 as Hopper runs it (cli/gemm_session.cpp).
 class GemmSession : public Session {
  public:
   static Result<std::unique_ptr<Session>> prepare(const RunArguments& arguments, loom::Schedule schedule);
   /// The problem that the arguments describe, with addresses that nobody may touch: for planning.
   static Result<GemmProblem> describe(const RunArguments& arguments);
+  static ChipLimits chip_of(const RunArguments& arguments);
 
   Result<loom::Outcome> launch(const loom::Options& options) override;
   Result<GpuRun> run_on_gpu();
@@ -77,6 +78,8 @@ class GemmSession : public Session {
   GemmPlan plan_;
 };
 
+/// Where a kernel is at home: gemm where the configuration that is asked for is, or on Hopper.
+std::string default_target(const RunArguments& arguments);
 /// normal, uniform or integer, or a sentence.
 Result<Fill> parse_fill(const std::string& text);
 /// "ALTERATION@SITE" with SITE a number in `sites`, or a sentence.

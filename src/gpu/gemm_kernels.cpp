@@ -4,9 +4,9 @@
 
 namespace warploom::gpu {
 
-// Written by the build: one declaration, and later one use, per part of hopper_gemm.def.
+// Written by the build: one declaration, and later one use, per part of hopper_gemm.def and blackwell_gemm.def.
 #define WARPLOOM_PART_ROWS(part) std::span<const GemmKernel> part();
-#include "gpu/hopper_gemm_parts.inc"
+#include "gpu/gemm_parts.inc"
 #undef WARPLOOM_PART_ROWS
 
 std::span<const GemmKernel> gemm_kernels() {
@@ -14,7 +14,7 @@ std::span<const GemmKernel> gemm_kernels() {
     std::vector<GemmKernel> rows;
 #define WARPLOOM_PART_ROWS(part) \
   for (const GemmKernel& row : part()) rows.push_back(row);
-#include "gpu/hopper_gemm_parts.inc"
+#include "gpu/gemm_parts.inc"
 #undef WARPLOOM_PART_ROWS
     return rows;
   }();

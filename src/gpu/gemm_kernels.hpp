@@ -17,7 +17,7 @@ struct GemmKernel {
   GemmShape shape;    ///< as nvcc computes it: it must be what the plan was made for
 };
 
-/// In the order of hopper_gemm.def.
+/// In the order of hopper_gemm.def, then blackwell_gemm.def.
 std::span<const GemmKernel> gemm_kernels();
 const GemmKernel* find_gemm_kernel(std::string_view key);
 

@@ -69,18 +69,24 @@ std::string allow_shared_memory(const GemmKernel& kernel) {
   const cudaError_t error = cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                  static_cast<int>(kernel.shape.shared_bytes));
   if (error != cudaSuccess) return text(error, kernel.key);
+  if (kernel.shape.cluster_size() > 8) {  // the most that every chip must run
+    const cudaError_t refused = cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    if (refused != cudaSuccess) return text(refused, kernel.key);
+  }
   here[index] = true;
   return "";
 }
 
 /// nvcc and the host compiler must have computed the same kernel.
 bool same(const GemmShape& a, const GemmShape& b) {
-  return a.tile_left == b.tile_left && a.tile_right == b.tile_right && a.tile_k == b.tile_k &&
+  return a.chip == b.chip && a.tile_left == b.tile_left && a.tile_right == b.tile_right && a.tile_k == b.tile_k &&
          a.left_box_rows == b.left_box_rows && a.right_box_rows == b.right_box_rows &&
-         a.unit_columns == b.unit_columns && a.groups == b.groups && a.cluster_left == b.cluster_left &&
-         a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k && a.stages == b.stages &&
-         a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats &&
-         a.ping_pong == b.ping_pong && a.swap == b.swap;
+         a.unit_columns == b.unit_columns && a.load_rows == b.load_rows && a.store_rows == b.store_rows &&
+         a.cta_group == b.cta_group && a.k_group == b.k_group && a.launch_control == b.launch_control &&
+         a.groups == b.groups && a.cluster_left == b.cluster_left && a.cluster_right == b.cluster_right &&
+         a.cluster_k == b.cluster_k && a.stages == b.stages && a.threads == b.threads &&
+         a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats && a.ping_pong == b.ping_pong &&
+         a.swap == b.swap;
 }
 
 }  // namespace
@@ -98,18 +104,19 @@ std::string missing() {
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return text(error, "cudaGetDevice");
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  if (major != 9 || minor != 0)
-    return "the GEMMs are compiled for compute capability 9.0 (H100, H200); this GPU has " + std::to_string(major) +
-           "." + std::to_string(minor);
+  if ((major != 9 && major != 10) || minor != 0)
+    return "the GEMMs are compiled for compute capability 9.0 (H100, H200) and 10.0 (B200); this GPU has " +
+           std::to_string(major) + "." + std::to_string(minor);
   return "";
 }
 
 ChipLimits chip_limits() {
   ChipLimits limits;
-  int device = 0, sms = 0;
-  if (cudaGetDevice(&device) == cudaSuccess &&
-      cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess && sms > 0)
-    limits.sms = sms;
+  int device = 0, sms = 0, major = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return limits;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 10)
+    limits = ChipLimits::of(Chip::sm100);
+  if (cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess && sms > 0) limits.sms = sms;
   return limits;
 }
 

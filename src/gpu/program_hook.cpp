@@ -79,8 +79,6 @@ Result<std::string> device() {
   return std::string(properties.name);
 }
 
-int sms() { return chip_limits().sms; }
-
 Result<GemmGpuRun> run_host_problem(const GemmProblem& problem, const GemmPlan& plan, int launches) {
   Mirror mirror;
   for (const loom::TensorRef& ref : gemm_tensors(problem, plan, nullptr))
@@ -131,7 +129,7 @@ Result<GemmGpuRun> run_host_problem(const GemmProblem& problem, const GemmPlan& 
   return GemmGpuRun{times[times.size() / 2], static_cast<int>(times.size())};
 }
 
-const GemmGpuRegistrar registrar({.device = &device, .sms = &sms, .run = &run_host_problem});
+const GemmGpuRegistrar registrar({.device = &device, .chip = &chip_limits, .run = &run_host_problem});
 
 }  // namespace
 }  // namespace warploom::gpu

@@ -1,4 +1,4 @@
-// Running a Hopper GEMM on the loom.
+// Running a GEMM on the loom.
 #include <algorithm>
 #include <cstring>
 
@@ -12,16 +12,35 @@ namespace warploom {
   extern template void gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>(const void*);
 #include "warploom/kernels/hopper_gemm.def"
 #undef WARPLOOM_HOPPER_GEMM
+#define WARPLOOM_BLACKWELL_GEMM(key, ...) \
+  extern template void gemm_entry<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)>(const void*);
+#include "warploom/kernels/blackwell_gemm.def"
+#undef WARPLOOM_BLACKWELL_GEMM
 
 namespace {
 
 #define WARPLOOM_HOPPER_GEMM(key, ...) &gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>,
-constexpr loom::Entry entries[] = {
+constexpr loom::Entry hopper_entries[] = {
 #include "warploom/kernels/hopper_gemm.def"
 };
 #undef WARPLOOM_HOPPER_GEMM
+#define WARPLOOM_BLACKWELL_GEMM(key, ...) &gemm_entry<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)>,
+constexpr loom::Entry blackwell_entries[] = {
+#include "warploom/kernels/blackwell_gemm.def"
+};
+#undef WARPLOOM_BLACKWELL_GEMM
 
-Result<TensorMap> encode(const TensorMapArgs& args) { return loom::encode_tensor_map(args, loom::Chip::sm90); }
+/// `row`: one of gemm_configs().
+loom::Entry entry_of(const GemmConfig* row) {
+  const Chip chip = row->shape.chip;
+  const auto index = static_cast<size_t>(row - gemm_configs(chip).data());
+  return chip == Chip::sm90 ? hopper_entries[index] : blackwell_entries[index];
+}
+
+template <Chip chip>
+Result<TensorMap> encode(const TensorMapArgs& args) {
+  return loom::encode_tensor_map(args, chip);
+}
 
 /// Memory of a multiple of 128 bytes: counters zero, partial sums NaN, so that one nobody wrote shows.
 class Workspace {
@@ -43,11 +62,16 @@ class Workspace {
 }  // namespace
 
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
+  if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
+  const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
+  if (!row) return Error{row.error()};
+  const GemmShape& shape = (*row)->shape;
   size_t counter_bytes = 0;
-  if (plan.config != nullptr && plan.splits > 1 && plan.workspace_bytes != 0)
+  if (plan.splits > 1 && plan.workspace_bytes != 0)
     counter_bytes = std::min(gemm_counter_bytes(problem, plan.config->shape, plan.splits), plan.workspace_bytes);
   Workspace workspace(counter_bytes, plan.workspace_bytes);
-  Result<GemmLaunch> launch = make_launch(problem, plan, workspace.data(), &encode);
+  Result<GemmLaunch> launch = make_launch(problem, plan, workspace.data(),
+                                          shape.chip == Chip::sm90 ? &encode<Chip::sm90> : &encode<Chip::sm100>);
   if (!launch) return Error{launch.error()};
   if (launch->grid.x == 0) return loom::Outcome{};  // nothing to compute
 
@@ -56,12 +80,12 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
                                   .cluster = launch->cluster,
                                   .threads = launch->threads,
                                   .shared_bytes = launch->shared_bytes,
+                                  .launch_control = shape.launch_control,
                                   .talks_across_clusters = plan.splits > 1};
-  const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
-  if (!row) return Error{row.error()};
+  loom::Options with = options;
+  if (shape.launch_control) with.processors = static_cast<uint32_t>(std::max(plan.at_once, 1));
   const std::vector<loom::TensorRef> tensors = gemm_tensors(problem, plan, workspace.data());
-  loom::Outcome outcome =
-      loom::launch(config, entries[*row - gemm_configs().data()], &launch->params, tensors, options);
+  loom::Outcome outcome = loom::launch(config, entry_of(*row), &launch->params, tensors, with);
   if (outcome.ok() && !gemm_counters_zero(workspace.data(), counter_bytes))
     outcome.report.findings.push_back(
         {.code = "WORKSPACE",

@@ -1,9 +1,6 @@
-// The Hopper GEMMs there are. Only their types are needed here: a program that plans and launches on a GPU links this
+// The GEMMs there are. Only their types are needed here: a program that plans and launches on a GPU links this
 // without the loom.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
 
 #include "kernels/gemm_entry.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
@@ -19,22 +16,42 @@ namespace {
    Major::b_major,                                                      \
    Scaling::scaling,                                                    \
    WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
-constexpr GemmConfig configs[] = {
+constexpr GemmConfig hopper_configs[] = {
 #include "warploom/kernels/hopper_gemm.def"
 };
 #undef WARPLOOM_HOPPER_GEMM
 
+#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, ...) \
+  {key,                                                           \
+   dtype_of<A>,                                                   \
+   dtype_of<B>,                                                   \
+   Major::a_major,                                                \
+   Major::b_major,                                                \
+   Scaling::none,                                                 \
+   WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, __VA_ARGS__)::shape},
+constexpr GemmConfig blackwell_configs[] = {
+#include "warploom/kernels/blackwell_gemm.def"
+};
+#undef WARPLOOM_BLACKWELL_GEMM
+
 }  // namespace
 
-std::span<const GemmConfig> gemm_configs() { return configs; }
+std::span<const GemmConfig> gemm_configs(Chip chip) {
+  if (chip == Chip::sm90) return hopper_configs;
+  return blackwell_configs;
+}
 
 Result<const GemmConfig*> find_gemm_config(std::string_view key) {
-  const auto* found =
-      std::find_if(std::begin(configs), std::end(configs), [&](const GemmConfig& config) { return config.key == key; });
-  if (found != std::end(configs)) return found;
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip))
+      if (config.key == key) return &config;
   std::string keys;
-  for (const GemmConfig& config : configs) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", config.key);
-  return Error{fmt::format("there is no configuration '{}'; gemm has {}", key, keys)};
+  for (Chip chip : {Chip::sm90, Chip::sm100}) {
+    keys += fmt::format("{}{} ", keys.empty() ? "" : "; ", name_of(chip));
+    for (const GemmConfig& config : gemm_configs(chip))
+      keys += fmt::format("{}{}", &config == gemm_configs(chip).data() ? "" : ", ", config.key);
+  }
+  return Error{fmt::format("there is no configuration '{}'; gemm has for {}", key, keys)};
 }
 
 }  // namespace warploom

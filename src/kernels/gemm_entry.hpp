@@ -1,7 +1,9 @@
-// What the loom calls for a row of hopper_gemm.def. A row's part is one file, gemm_part_*.cpp, where its entry is
-// instantiated; the registry in gemm.cpp only refers to it, so a part without a file does not link.
+// What the loom calls for a row of hopper_gemm.def or blackwell_gemm.def. A row's part is one file, gemm_part_*.cpp or
+// blackwell_gemm_part_*.cpp, where its entry is instantiated; the registry in gemm.cpp only refers to it, so a part
+// without a file does not link.
 #pragma once
 
+#include "warploom/kernels/blackwell_gemm.hpp"
 #include "warploom/kernels/hopper_gemm.hpp"
 
 namespace warploom {
@@ -15,5 +17,10 @@ void gemm_entry(const void* params) {
                                     cluster_right, cluster_k, swap)                                                   \
   HopperGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, HopperSchedule::schedule, \
              cluster_left, cluster_right, cluster_k, swap>
+
+#define WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, tile_left, tile_right, cta_group, cluster_left,       \
+                                       cluster_right, source, k_group, swap)                                         \
+  BlackwellGemm<A, B, Major::a_major, Major::b_major, tile_left, tile_right, cta_group, cluster_left, cluster_right, \
+                TileSource::source, k_group, swap>
 
 }  // namespace warploom

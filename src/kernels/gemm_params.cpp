@@ -31,7 +31,7 @@ struct OutputBox {
 OutputBox output_box(const GemmShape& shape, DType type, bool store) {
   const auto unit = static_cast<uint32_t>(shape.unit_columns);
   OutputBox box = shape.swap ? OutputBox{64, unit, Swizzle::b128} : OutputBox{unit, 64, Swizzle::b128};
-  if (store) box.rows = static_cast<uint32_t>(shape.store_rows);
+  box.rows = static_cast<uint32_t>(store ? shape.store_rows : shape.load_rows);
   if (type == DType::f32) box.columns /= 2;
   if (size_of(type) == 1) box.swizzle = Swizzle::b64;
   return box;
@@ -198,6 +198,9 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   if (plan.splits < 1) return Error{fmt::format("the plan has {} splits; 1 is the least", plan.splits)};
   if (plan.ctas < cluster_size || plan.ctas % cluster_size != 0)
     return Error{fmt::format("the plan has {} CTAs; whole clusters of {} are launched", plan.ctas, cluster_size)};
+  if (shape.launch_control && plan.ctas != gemm_tiles(p, shape).ctas * plan.splits * p.batch)
+    return Error{fmt::format("the plan has {} CTAs; with launch control every tile has its own, {} in all", plan.ctas,
+                             gemm_tiles(p, shape).ctas * plan.splits * p.batch)};
   const size_t needed = gemm_workspace_bytes(p, shape, plan.splits);
   if (needed > plan.workspace_bytes)
     return Error{fmt::format("{} splits need {} bytes of workspace, and the plan has {}", plan.splits, needed,
@@ -221,6 +224,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   params.batch = p.batch;
   params.k_blocks = static_cast<int>(ceil_div(p.k, shape.tile_k));
   params.splits = plan.splits;
+  params.weight_blocks = p.k > 0 ? plan.weight_blocks : 0;
   params.alpha = p.alpha;
   params.beta = p.beta;
   params.d_type = p.d.type;

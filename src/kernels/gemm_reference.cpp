@@ -66,7 +66,8 @@ double activate(Activation activation, double x) {
     case Activation::none: return x;
     case Activation::relu: return x > 0 ? x : 0.0 * x;  // NaN stays NaN
     case Activation::gelu: return 0.5 * x * std::erfc(-x * M_SQRT1_2);
-    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    // (1 + tanh(u)) / 2, without subtracting two numbers that are nearly the same
+    case Activation::gelu_tanh: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::silu: return x / (1 + std::exp(-x));
   }
   return x;
@@ -97,6 +98,13 @@ double rounding(DType type, double value) {
 double clamped(DType type, double value) { return type == DType::e4m3 ? std::clamp(value, -448.0, 448.0) : value; }
 
 bool is_fp8(DType type) { return size_of(type) == 1; }
+
+/// How many values of a type lie between two of them.
+int64_t ulps_between(DType type, uint32_t x, uint32_t y) {
+  const uint32_t sign = 1u << (8 * size_of(type) - 1);
+  auto ordered = [&](uint32_t bits) { return (bits & sign) != 0 ? -int64_t{bits & ~sign} : int64_t{bits}; };
+  return std::abs(ordered(x) - ordered(y));
+}
 
 }  // namespace
 
@@ -225,6 +233,8 @@ GemmData::Accuracy GemmData::compare(int64_t max_rows) const {
         accuracy.max_abs_error = std::max(accuracy.max_abs_error, error);
         // -0 and 0 are one value: which of them a sum of zeros gives is not the answer's business.
         accuracy.rounding_mismatches += got_bits != want_bits && !(got == 0 && want == 0);
+        if (std::fabs(want) > 1e-30)
+          accuracy.max_ulps = std::max(accuracy.max_ulps, ulps_between(type, got_bits, want_bits));
         if (std::isinf(want) || std::isinf(got)) continue;
         largest = std::max(largest, std::fabs(want));
         stored.add(got, want);

@@ -85,9 +85,9 @@ uint32_t encode_value(DType type, float value) {
 void decode_values(DType type, const std::byte* from, int64_t stride, int64_t count, double* to) {
   if (type == DType::f32)
     for (int64_t i = 0; i < count; ++i) {
-      float value = 0;
-      std::memcpy(&value, from + i * stride * 4, 4);
-      to[i] = value;
+      uint32_t bits = 0;
+      std::memcpy(&bits, from + i * stride * 4, 4);
+      to[i] = std::bit_cast<float>(bits & ~0x1fffu);
     }
   else if (size_of(type) == 1)
     decode_codes<uint8_t>(table_of(type), from, stride, count, to);

@@ -13,7 +13,8 @@ namespace warploom {
 
 /// The bits of a value, rounded to nearest as the hardware does; and back.
 uint32_t encode_value(DType type, float value);
-/// `count` elements, `stride` elements apart, as double.
+/// `count` elements of an operand, `stride` elements apart, as double. Those in f32 are tf32: the tensor core ignores
+/// the low 13 bits (hardware.md §4.17).
 void decode_values(DType type, const std::byte* from, int64_t stride, int64_t count, double* to);
 float decode_value(DType type, const std::byte* from);
 void store_bits(DType type, std::byte* to, uint32_t bits);

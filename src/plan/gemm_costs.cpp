@@ -18,10 +18,14 @@ struct KBlock {
 KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs) {
   const double left = s.tile_left, right = s.tile_right, depth = s.tile_k;
   const double element = size_of(p.a.type);
-  KBlock multiply{2 * left * right * depth / (element == 1 ? costs.flops_8_bit : costs.flops_16_bit), "tensor"};
-  // Every 64 rows read the right tile again.
-  const double shared = (left / 64) * (64 + right) * depth * element / costs.shared_bytes;
-  if (shared > multiply.cycles) multiply = {shared, "shared-memory"};
+  const double rate = element == 1 ? costs.flops_8_bit : costs.flops_16_bit * 2 / element;
+  // tcgen05 with 64 rows, in a CTA of its own, takes as long as with 128.
+  const double rows = s.chip == Chip::sm100 && s.cta_group == 1 ? std::max(left, 128.0) : left;
+  KBlock multiply{2 * rows * right * depth / rate, "tensor"};
+  if (s.chip == Chip::sm90) {  // every 64 rows read the right tile again
+    const double shared = (left / 64) * (64 + right) * depth * element / costs.shared_bytes;
+    if (shared > multiply.cycles) multiply = {shared, "shared-memory"};
+  }
   if (p.scaling != Scaling::none) {
     const bool straddles = p.scaling == Scaling::a_rows_b_blocks && !s.swap && 128 % s.tile_right != 0;
     multiply.cycles +=
@@ -31,7 +35,7 @@ KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs)
       multiply,
       // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
       {(left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand"},
-      {costs.load_latency_cycles / std::max(s.stages, 1), "latency"}};
+      {costs.load_latency_cycles / std::max(s.stages * s.k_group, 1), "latency"}};
   KBlock block;
   double sum = 0;
   for (const KBlock& part : parts) {
@@ -72,6 +76,16 @@ double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs
 
 }  // namespace
 
+GemmCosts blackwell_costs() {
+  GemmCosts costs;
+  costs.clock_ghz = 1.85;
+  costs.dram_bytes_per_us = 7.3e6;
+  costs.flops_16_bit = 7700;
+  costs.flops_8_bit = 15400;
+  costs.operand_bytes = 64;
+  return costs;
+}
+
 GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits, int clusters,
                             const GemmCosts& costs) {
   const GemmTiles tiles = gemm_tiles(p, s);
@@ -87,9 +101,12 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   if (s.cluster_k > 1) tail += costs.cluster_sum_cycles;
   const double loop = blocks * block.cycles;
   const auto turns = static_cast<double>(waves);
-  // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows.
-  const double cycles = costs.fill_cycles + (s.ping_pong ? (turns - 1) * std::max(loop, (loop + tail) / 2) + loop + tail
-                                                         : turns * (loop + tail));
+  // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows; with two
+  // accumulators in tensor memory it has warps of its own.
+  const double others = s.chip == Chip::sm100 ? std::max(loop, tail)
+                        : s.ping_pong         ? std::max(loop, (loop + tail) / 2)
+                                              : loop + tail;
+  const double cycles = costs.fill_cycles + (turns - 1) * others + loop + tail;
 
   const double m = p.m, n = p.n, k = p.k;
   const double bytes = p.batch * ((m + n) * k * size_of(p.a.type) +

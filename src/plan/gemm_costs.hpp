@@ -1,7 +1,9 @@
-// What a GEMM is expected to cost on a Hopper: a few constants of the chip, and arithmetic with them. The planner
-// compares predictions with each other; a measured sweep fits the constants (tools/tune, docs/performance.md).
+// What a GEMM is expected to cost: a few constants of the chip, and arithmetic with them. The planner compares
+// predictions with each other. For a Hopper a measured sweep fits the constants (tools/tune, docs/performance.md);
+// those for a Blackwell are nobody's measurement.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "warploom/kernels/gemm_problem.hpp"
@@ -37,14 +39,23 @@ struct GemmCosts {
   double overlap_loss = 0.35;         ///< of the shorter of chip and DRAM time, what does not hide under the longer
 };
 
+/// For a B200, unmeasured: rates from its data sheet (2.25 PFLOP/s dense in 16 bits, 4.5 in 8, 8 TB/s, 148 SMs at 1.85
+/// GHz), the same part of them lost as on an H200; the rest as measured there, save that the epilogue has warps of its
+/// own and the tensor core reads shared memory at the rate it multiplies with.
+GemmCosts blackwell_costs();
+inline GemmCosts costs_of(Chip chip) { return chip == Chip::sm90 ? GemmCosts{} : blackwell_costs(); }
+
 struct GemmPrediction {
   double us = 0;
   int64_t waves = 0;       ///< work items that the busiest cluster takes
   const char* bound = "";  ///< "tensor", "operand", "latency", "DRAM", ...
 };
 
-/// Clusters of this shape that run at one time.
-inline int clusters_at_once(const GemmShape& shape, const ChipLimits& chip) { return chip.sms / shape.cluster_size(); }
+/// Clusters of this shape that run at one time. One lies within a GPC, whose 16 to 18 SMs hold one of more than 8 CTAs.
+inline int clusters_at_once(const GemmShape& shape, const ChipLimits& chip) {
+  const int size = shape.cluster_size();
+  return size > 8 ? std::max(1, chip.sms / 18) : chip.sms / size;
+}
 
 /// For `clusters` clusters at a time.
 GemmPrediction predict_gemm(const GemmProblem& problem, const GemmShape& shape, int splits, int clusters,

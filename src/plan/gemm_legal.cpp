@@ -36,7 +36,7 @@ struct Broken {
 
 // ---- extents and types
 
-Broken extents(const GemmProblem& p) {
+Broken extents(const GemmProblem& p, Chip) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0)
     return {fmt::format("m, n, k and batch are {}, {}, {} and {}; none may be negative", p.m, p.n, p.k, p.batch),
             [](GemmProblem& q) {
@@ -50,23 +50,36 @@ Broken extents(const GemmProblem& p) {
   return {};
 }
 
-Broken types(const GemmProblem& p) {
+Broken operand_types(const GemmProblem& p, Chip chip) {
+  if (p.scaling != Scaling::none && chip == Chip::sm100)
+    return {"on sm_100 scaled operands have an interface of their own, BlockwiseFP8Problem; here there are no scales",
+            [](GemmProblem& q) { q.scaling = Scaling::none; }};
   if (p.scaling != Scaling::none && (p.a.type != DType::e4m3 || p.b.type != DType::e4m3))
     return {fmt::format("A is {} and B {}; with scales both must be e4m3", name_of(p.a.type), name_of(p.b.type)),
             [](GemmProblem& q) { q.a.type = q.b.type = DType::e4m3; }};
-  if (p.a.type == DType::f32)
-    return {"A is f32; operands are bf16, f16, e4m3 or e5m2",
-            [](GemmProblem& q) { q.a.type = q.b.type == DType::f32 ? DType::bf16 : q.b.type; }};
-  if (p.b.type == DType::f32)
-    return {"B is f32; operands are bf16, f16, e4m3 or e5m2", [](GemmProblem& q) { q.b.type = q.a.type; }};
-  if ((is_16_bit(p.a.type) || is_16_bit(p.b.type)) && p.a.type != p.b.type)
-    return {fmt::format("A is {} and B {}; 16-bit operands are of one type, and only e4m3 and e5m2 mix",
-                        name_of(p.a.type), name_of(p.b.type)),
+  if (chip == Chip::sm90) {
+    if (p.a.type == DType::f32)
+      return {"A is f32; operands are bf16, f16, e4m3 or e5m2",
+              [](GemmProblem& q) { q.a.type = q.b.type == DType::f32 ? DType::bf16 : q.b.type; }};
+    if (p.b.type == DType::f32)
+      return {"B is f32; operands are bf16, f16, e4m3 or e5m2", [](GemmProblem& q) { q.b.type = q.a.type; }};
+  }
+  if (p.a.type != p.b.type && !(is_fp8(p.a.type) && is_fp8(p.b.type)))
+    return {fmt::format("A is {} and B {}; {} operands are of one type, and only e4m3 and e5m2 mix", name_of(p.a.type),
+                        name_of(p.b.type), is_16_bit(p.a.type) || is_16_bit(p.b.type) ? "16-bit" : "f32"),
             [](GemmProblem& q) { q.b.type = q.a.type; }};
+  if (p.a.type == DType::f32 && (p.a.major != Major::k || p.b.major != Major::k))
+    return {fmt::format("{} in {} is not possible; f32 operands are K-major", p.a.major != Major::k ? "A" : "B",
+                        name_of(Major::mn)),
+            [](GemmProblem& q) { q.a.major = q.b.major = Major::k; }};
   if (is_fp8(p.a.type) && (p.a.major != Major::k || p.b.major != Major::k))
     return {fmt::format("{} in {} is not possible; FP8 operands are K-major", p.a.major != Major::k ? "A" : "B",
                         name_of(Major::mn)),
             [](GemmProblem& q) { q.a.major = q.b.major = Major::k; }};
+  return {};
+}
+
+Broken other_types(const GemmProblem& p, Chip) {
   if (p.d.type == DType::e5m2)
     return {"D is e5m2; it may be bf16, f16, f32 or e4m3", [](GemmProblem& q) { q.d.type = DType::e4m3; }};
   const DType c_type = p.d.type == DType::e4m3 ? DType::bf16 : p.d.type;
@@ -90,8 +103,8 @@ int distance(const GemmProblem& p, const GemmConfig& config) {
          (p.a.major != config.a_major) + (p.b.major != config.b_major);
 }
 
-const GemmConfig& nearest_config(const GemmProblem& p) {
-  const std::span<const GemmConfig> configs = gemm_configs();
+const GemmConfig& nearest_config(const GemmProblem& p, Chip chip) {
+  const std::span<const GemmConfig> configs = gemm_configs(chip);
   return *std::min_element(configs.begin(), configs.end(),
                            [&](const GemmConfig& x, const GemmConfig& y) { return distance(p, x) < distance(p, y); });
 }
@@ -101,20 +114,23 @@ std::string compiled_for(const GemmConfig& config) {
                      name_of(config.b_major), name_of(config.scaling));
 }
 
-Broken compiled(const GemmProblem& p) {
-  const GemmConfig& nearest = nearest_config(p);
+template <Chip chip>
+void take_nearest_config(GemmProblem& p) {
+  const GemmConfig& config = nearest_config(p, chip);
+  p.a.type = config.a;
+  p.b.type = config.b;
+  p.a.major = config.a_major;
+  p.b.major = config.b_major;
+  p.scaling = config.scaling;
+}
+
+Broken compiled(const GemmProblem& p, Chip chip) {
+  const GemmConfig& nearest = nearest_config(p, chip);
   if (distance(p, nearest) == 0) return {};
   return {
       fmt::format("no kernel was compiled for A in {} {}, B in {} {}, {}; the nearest is for {}", name_of(p.a.type),
                   name_of(p.a.major), name_of(p.b.type), name_of(p.b.major), name_of(p.scaling), compiled_for(nearest)),
-      [](GemmProblem& q) {
-        const GemmConfig& config = nearest_config(q);
-        q.a.type = config.a;
-        q.b.type = config.b;
-        q.a.major = config.a_major;
-        q.b.major = config.b_major;
-        q.scaling = config.scaling;
-      }};
+      chip == Chip::sm90 ? &take_nearest_config<Chip::sm90> : &take_nearest_config<Chip::sm100>};
 }
 
 // ---- memory
@@ -196,7 +212,7 @@ constexpr Reader readers[] = {
 
 void no_rows(GemmProblem& p) { p.m = 0; }
 
-Broken memory(const GemmProblem& p) {
+Broken memory(const GemmProblem& p, Chip) {
   if (nothing_to_do(p)) return {};
   for (const Reader& reader : readers)
     if (reader.used(p))
@@ -238,31 +254,33 @@ bool countable(const GemmProblem& p, const GemmConfig& config) {
          0.5 * std::numeric_limits<int>::max();
 }
 
-Broken tiles(const GemmProblem& p) {
-  for (const GemmConfig& config : gemm_configs())
+Broken tiles(const GemmProblem& p, Chip chip) {
+  for (const GemmConfig& config : gemm_configs(chip))
     if (distance(p, config) == 0 && countable(p, config)) return {};
   return {fmt::format("{} x {} x {} outputs are too many tiles to count; half as many may do", p.batch, p.m, p.n),
           &shrink};
 }
 
-Broken first_broken(const GemmProblem& p) {
-  for (auto rule : {&extents, &types, &compiled, &tiles, &memory})
-    if (Broken broken = rule(p); !broken.sentence.empty()) return broken;
+Broken first_broken(const GemmProblem& p, Chip chip) {
+  for (auto rule : {&extents, &operand_types, &other_types, &compiled, &tiles, &memory})
+    if (Broken broken = rule(p, chip); !broken.sentence.empty()) return broken;
   return {};
 }
 
 }  // namespace
 
-std::string why_not(const GemmProblem& problem) { return first_broken(problem).sentence; }
+std::string why_not(const GemmProblem& problem, Chip chip) { return first_broken(problem, chip).sentence; }
 
 std::string why_not(const GemmProblem& p, const GemmConfig& config) {
-  if (std::string reason = why_not(p); !reason.empty()) return reason;
+  const Chip chip = config.shape.chip;
+  if (std::string reason = why_not(p, chip); !reason.empty()) return reason;
   if (distance(p, config) != 0)
     return fmt::format("configuration {} is for {}; this problem has A in {} {}, B in {} {}, {}, as {} does",
                        config.key, compiled_for(config), name_of(p.a.type), name_of(p.a.major), name_of(p.b.type),
-                       name_of(p.b.major), name_of(p.scaling), nearest_config(p).key);
+                       name_of(p.b.major), name_of(p.scaling), nearest_config(p, chip).key);
   if (!countable(p, config)) {
-    const auto larger = std::find_if(gemm_configs().begin(), gemm_configs().end(), [&](const GemmConfig& other) {
+    const auto configs = gemm_configs(chip);
+    const auto larger = std::find_if(configs.begin(), configs.end(), [&](const GemmConfig& other) {
       return distance(p, other) == 0 && countable(p, other);
     });
     return fmt::format("{} x {} x {} outputs are too many tiles for configuration {}; {} has larger ones", p.batch, p.m,
@@ -271,11 +289,11 @@ std::string why_not(const GemmProblem& p, const GemmConfig& config) {
   return {};
 }
 
-GemmProblem nearest_that_runs(const GemmProblem& problem) {
+GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip) {
   GemmProblem p = problem;
   // A cure may break a rule further up, which is then cured in turn; each makes the problem smaller or more regular.
   for (int step = 0; step < 1000; ++step) {
-    const Broken broken = first_broken(p);
+    const Broken broken = first_broken(p, chip);
     if (broken.sentence.empty() || broken.cure == nullptr) return p;
     broken.cure(p);
   }

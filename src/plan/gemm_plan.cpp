@@ -10,7 +10,8 @@ namespace warploom {
 namespace {
 
 constexpr int most_splits = 16;
-constexpr int panel = 8;  // cluster tiles
+constexpr int panel = 8;          // cluster tiles
+constexpr int weight_blocks = 4;  // of K, that are asked for ahead
 
 /// Panels along the axis with which the clusters that run at one time touch the fewest operand rows.
 Raster raster_for(const GemmProblem& p, const GemmShape& s, int clusters) {
@@ -39,20 +40,25 @@ GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, con
   const int size = s.cluster_size();
   const int at_once = clusters_at_once(s, chip);
   const int64_t items = gemm_tiles(p, s).clusters * splits * p.batch;
-  const int clusters = static_cast<int>(std::min<int64_t>(items, at_once));
+  // With launch control every work item has a cluster of its own, and the chip decides how many of them run.
+  const int clusters = static_cast<int>(s.launch_control ? items : std::min<int64_t>(items, at_once));
   const GemmPrediction prediction = predict_gemm(p, s, splits, at_once, costs);
   GemmPlan plan;
   plan.config = &config;
   plan.splits = splits;
   plan.ctas = clusters * size;
+  plan.at_once = at_once;
+  // Few rows: the weights are most of what is read, and a launch that overlaps with the one before may begin with them.
+  plan.weight_blocks = s.chip == Chip::sm100 && p.m < 128 ? std::min(weight_blocks, s.stages * s.k_group) : 0;
   plan.raster = raster_for(p, s, at_once);
   plan.workspace_bytes = items == 0 ? 0 : gemm_workspace_bytes(p, s, splits);
   plan.predicted_us = prediction.us;
-  plan.why = items == 0
-                 ? fmt::format("{}: nothing to compute", config.key)
-                 : fmt::format("{}: {}{} wave{} of {} CTAs, {} bound, {} predicted", config.key,
-                               splits > 1 ? fmt::format("{} splits, ", splits) : "", prediction.waves,
-                               prediction.waves == 1 ? "" : "s", plan.ctas, prediction.bound, time_text(prediction.us));
+  plan.why = items == 0 ? fmt::format("{}: nothing to compute", config.key)
+                        : fmt::format("{}: {}{} wave{} of {} CTAs, {} bound, {} predicted{}", config.key,
+                                      splits > 1 ? fmt::format("{} splits, ", splits) : "", prediction.waves,
+                                      prediction.waves == 1 ? "" : "s", std::min<int64_t>(items, at_once) * size,
+                                      prediction.bound, time_text(prediction.us),
+                                      s.chip == Chip::sm100 ? " (cost model unmeasured on sm_100)" : "");
   return plan;
 }
 
@@ -83,13 +89,13 @@ std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
 }  // namespace
 
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip) {
-  return gemm_plans(problem, chip, GemmCosts{});
+  return gemm_plans(problem, chip, costs_of(chip.chip));
 }
 
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip, const GemmCosts& costs) {
   std::vector<GemmPlan> plans;
-  if (!why_not(problem).empty()) return plans;
-  for (const GemmConfig& config : gemm_configs())
+  if (!why_not(problem, chip.chip).empty()) return plans;
+  for (const GemmConfig& config : gemm_configs(chip.chip))
     if (too_few_sms(config, chip).empty() && why_not(problem, config).empty())
       plans.push_back(cheapest(problem, config, chip, costs));
   std::sort(plans.begin(), plans.end(), [](const GemmPlan& x, const GemmPlan& y) {
@@ -99,7 +105,7 @@ std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& c
 }
 
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip) {
-  if (std::string reason = why_not(problem); !reason.empty()) return Error{reason};
+  if (std::string reason = why_not(problem, chip.chip); !reason.empty()) return Error{reason};
   std::vector<GemmPlan> plans = gemm_plans(problem, chip);
   if (plans.empty())
     return Error{fmt::format("a chip of {} SMs is too small for every configuration of this problem", chip.sms)};
@@ -118,7 +124,8 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
   if (splits > 1 && config.shape.partial_floats == 0)
     return Error{
         fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
-  return splits == 0 ? cheapest(problem, config, chip, {}) : plan_of(problem, config, splits, chip, {});
+  const GemmCosts costs = costs_of(config.shape.chip);
+  return splits == 0 ? cheapest(problem, config, chip, costs) : plan_of(problem, config, splits, chip, costs);
 }
 
 }  // namespace warploom

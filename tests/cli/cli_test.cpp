@@ -83,7 +83,11 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --m 0", "m, n and k must lie between 1 and"},
       {"run blockwise-fp8 --m 1000000 --k 1000000", "too large"},
       {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'"},
-      {"run gemm --on loom:sm100", "loom:sm100 cannot run gemm; it runs on loom:sm90"},
+      {"run gemm --on loom:sm70", "loom:sm70 cannot run gemm; it runs on loom:sm90, on loom:sm100, and on gpu"},
+      {"run gemm --on loom:sm90 --config bf16-kk-128x64-1sm-1x1", "is for sm_100, not for sm_90"},
+      {"run gemm --on loom:sm100 --config bf16-kk-64x64-one-1x1", "is for sm_90, not for sm_100"},
+      {"run gemm --on loom:sm100 --a-type f32", "16-bit operands are of one type"},
+      {"plan gemm --on b200", "--on is loom:sm90, loom:sm100 or gpu, not 'b200'"},
       {"run gemm --on gpu", "this program was built without CUDA"},
       {"run blockwise-fp8 --on tpu", "tpu cannot run blockwise-fp8"},
       {"run gemm --a-type e4m3", "16-bit operands are of one type"},
@@ -122,11 +126,31 @@ TEST(Cli, MachineAndKernels) {
   EXPECT_NE(program("machine").text.find("loom:sm100"), std::string::npos);
   const auto kernels = warploom::test::parse_json(program("kernels --json").text);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
-            9);
+            9 + static_cast<long>(warploom::gemm_configs(warploom::Chip::sm100).size()));
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_90"; }),
             static_cast<long>(warploom::gemm_configs().size()));
   EXPECT_EQ(program("--help").code, 0);
   EXPECT_EQ(program("run --help").code, 0);
+}
+
+/// The same command for both chips; a configuration alone says which it is for.
+TEST(Cli, GemmForBlackwell) {
+  const std::string shape = " --m 100 --n 72 --k 200 --beta 1 --bias n --activation relu --fill integer --sms 4";
+  const Output by_chip = program("run gemm --on loom:sm100" + shape);
+  EXPECT_EQ(by_chip.code, 0) << by_chip.text;
+  EXPECT_NE(by_chip.text.find("on loom:sm100"), std::string::npos) << by_chip.text;
+  const Output by_config = program("run gemm --config bf16-kk-64x256-2sm-2x1" + shape);
+  EXPECT_EQ(by_config.code, 0) << by_config.text;
+  EXPECT_NE(by_config.text.find("on loom:sm100"), std::string::npos) << by_config.text;
+  const Output tf32 = program("run gemm --on loom:sm100 --a-type f32 --b-type f32 --d-type f32" + shape);
+  EXPECT_EQ(tf32.code, 0) << tf32.text;
+  const Output plan = program("plan gemm --on loom:sm100 --m 4096 --n 4096 --k 4096");
+  EXPECT_EQ(plan.code, 0);
+  EXPECT_NE(plan.text.find("cost model unmeasured on sm_100"), std::string::npos) << plan.text;
+  EXPECT_EQ(program("plan gemm --m 4096 --n 4096 --k 4096").text.find("unmeasured"), std::string::npos);
+  const Output checked = program("check gemm --config bf16-kk-128x64-1sm-1x1 --m 300 --n 70 --k 100 --sms 1");
+  EXPECT_EQ(checked.code, 0);
+  EXPECT_NE(checked.text.find("HOLDS"), std::string::npos) << checked.text;
 }
 
 TEST(Cli, BenchListsCasesAndTheirPlansWithoutAGpu) {

@@ -82,10 +82,11 @@ TEST(Structure, SpeaksOfEveryHeader) {
     EXPECT_TRUE(text.find("`" + name + "`") != std::string::npos || text.find("`" + folder + "/`") != std::string::npos)
         << "docs/structure.md does not mention " << name;
   }
-  for (const auto& header : headers_in("kernels/hopper")) {
-    const std::string name = "kernels/hopper/" + header.filename().string();
-    EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << "docs/structure.md does not mention " << name;
-  }
+  for (const std::string folder : {"kernels/gemm", "kernels/hopper", "kernels/blackwell"})
+    for (const auto& header : headers_in(folder)) {
+      const std::string name = folder + "/" + header.filename().string();
+      EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << "docs/structure.md does not mention " << name;
+    }
 }
 
 TEST(StructureHeaders, OpenWithWhatTheyAreAndAnExample) {

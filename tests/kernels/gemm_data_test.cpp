@@ -44,7 +44,8 @@ void solve(const GemmProblem& p) {
           case Activation::relu: y = std::max(y, 0.0); break;
           case Activation::gelu: y = y * 0.5 * std::erfc(-y / std::sqrt(2.0)); break;
           case Activation::gelu_tanh:
-            y = 0.5 * y * (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
+            // y (1 + tanh(u)) / 2, without the difference of two numbers that are nearly the same
+            y = y / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
             break;
           case Activation::silu: y = y / (1 + std::exp(-y)); break;
         }

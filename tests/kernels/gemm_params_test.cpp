@@ -31,7 +31,7 @@ void expect_map(const char* what, const TensorMap& map, std::array<uint64_t, 3> 
 
 TEST(GemmParams, MapsAreWhatTheShapeSays) {
   constexpr int m = 300, n = 512, k = 1000;
-  for (const GemmConfig& config : gemm_configs())
+  for (const GemmConfig& config : configs_of_both_chips())
     for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3}) {
       SCOPED_TRACE(std::string(config.key) + " " + name_of(d));
       const GemmShape& s = config.shape;
@@ -40,7 +40,7 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       p.beta = 1.0f;
       Result<GemmPlan> plan = plan_gemm(p, config, 1);
       ASSERT_TRUE(plan) << plan.error();
-      Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, &encode_sm90);
+      Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, encode_for(s.chip));
       ASSERT_TRUE(launch) << launch.error();
       const GemmParams& params = launch->params;
       auto operand = [&](const char* what, const TensorMap& map, Major major, int rows, int box_rows) {
@@ -78,7 +78,11 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
                      size_of(type) == 1 ? Swizzle::b64 : Swizzle::b128);
       };
       output("d", params.d, p.d.type, params.d_path, 16);  // a warp's rows
-      output("c", params.c, p.c.type, params.c_path, 64);
+      // Rows that follow each other come at once, those of tensor memory with 128 rows warp by warp.
+      EXPECT_EQ(s.load_rows, s.swap                                                            ? s.unit_columns
+                             : s.chip == Chip::sm90 || (s.tile_left == 64 && s.cta_group == 1) ? 64
+                                                                                               : 16);
+      output("c", params.c, p.c.type, params.c_path, static_cast<uint32_t>(s.load_rows));
       EXPECT_EQ(params.k_blocks, (k + s.tile_k - 1) / s.tile_k);
       EXPECT_EQ(launch->grid.count(), static_cast<uint32_t>(plan->ctas));
       EXPECT_EQ(launch->cluster.count(), static_cast<uint32_t>(s.cluster_size()));
@@ -86,7 +90,7 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
 }
 
 TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
-  for (const GemmConfig& config : gemm_configs()) {
+  for (const GemmConfig& config : configs_of_both_chips()) {
     SCOPED_TRACE(config.key);
     const GemmShape& s = config.shape;
     EXPECT_EQ(s.plain_columns, std::min(s.tile_right, 64));
@@ -94,7 +98,7 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
       Result<GemmPlan> plan = plan_gemm(p, config, splits);
       EXPECT_TRUE(plan) << plan.error();
       alignas(128) static std::array<char, 1 << 24> workspace;
-      Result<GemmLaunch> launch = make_launch(p, *plan, workspace.data(), &encode_sm90);
+      Result<GemmLaunch> launch = make_launch(p, *plan, workspace.data(), encode_for(s.chip));
       EXPECT_TRUE(launch) << launch.error();
       return launch->params;
     };
@@ -186,7 +190,7 @@ TEST(GemmParams, TensorsEndWithTheirLastElement) {
 }
 
 TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
-  for (const GemmConfig& config : gemm_configs()) {
+  for (const GemmConfig& config : configs_of_both_chips()) {
     if (config.a != DType::bf16 || config.scaling != Scaling::none) continue;
     const GemmProblem p = dense_problem(300, 500, 4096, 2, types_of(config));
     const Result<GemmPlan> plan = plan_gemm(p, config, 3);
@@ -199,7 +203,7 @@ TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
     EXPECT_GE(counters, tiles * static_cast<size_t>(s.groups) * 4);
     EXPECT_EQ(plan->workspace_bytes, counters + tiles * 3 * s.partial_floats * 4);
     char* const workspace = static_cast<char*>(place(7));
-    const Result<GemmLaunch> launch = make_launch(p, *plan, workspace, &encode_sm90);
+    const Result<GemmLaunch> launch = make_launch(p, *plan, workspace, encode_for(s.chip));
     ASSERT_TRUE(launch) << launch.error();
     EXPECT_EQ(static_cast<void*>(launch->params.counters), workspace);
     EXPECT_EQ(static_cast<void*>(launch->params.partials), workspace + counters);

@@ -13,16 +13,16 @@ namespace {
 void* fake_workspace() { return place(7); }
 
 /// A launch of every configuration that takes the problem.
-void expect_launches(const GemmProblem& p) {
+void expect_launches(const GemmProblem& p, Chip chip = Chip::sm90) {
   int taken = 0;
-  for (const GemmConfig& config : gemm_configs()) {
+  for (const GemmConfig& config : gemm_configs(chip)) {
     if (!why_not(p, config).empty()) continue;
     ++taken;
     for (int splits : {1, 2, 16}) {
       if (splits > 1 && config.shape.partial_floats == 0) continue;  // large tiles do not split
-      Result<GemmPlan> plan = plan_gemm(p, config, splits);
+      Result<GemmPlan> plan = plan_gemm(p, config, splits, ChipLimits::of(chip));
       ASSERT_TRUE(plan) << plan.error();
-      Result<GemmLaunch> launch = make_launch(p, *plan, fake_workspace(), &encode_sm90);
+      Result<GemmLaunch> launch = make_launch(p, *plan, fake_workspace(), encode_for(chip));
       ASSERT_TRUE(launch) << config.key << ": " << launch.error();
       EXPECT_EQ(launch->grid.x == 0, p.m == 0 || p.n == 0 || p.batch == 0);
     }
@@ -37,10 +37,10 @@ void expect_sentence(const std::string& reason) {
   EXPECT_LT(reason.size(), 300u) << reason;
 }
 
-void expect_way_out(const GemmProblem& p) {
-  const GemmProblem nearest = nearest_that_runs(p);
-  EXPECT_EQ(why_not(nearest), "");
-  expect_launches(nearest);
+void expect_way_out(const GemmProblem& p, Chip chip = Chip::sm90) {
+  const GemmProblem nearest = nearest_that_runs(p, chip);
+  EXPECT_EQ(why_not(nearest, chip), "");
+  expect_launches(nearest, chip);
 }
 
 // ---- random problems
@@ -124,28 +124,28 @@ class Problems {
   std::mt19937_64 random_;
 };
 
-void fuzz(int problems) {
+void fuzz(int problems, Chip chip = Chip::sm90) {
   Problems random(11);
   int legal = 0, refused = 0;
   std::set<std::string> openings;  // of sentences, as a measure of how many rules were met
   for (int i = 0; i < problems; ++i) {
     SCOPED_TRACE("problem " + std::to_string(i));
     const GemmProblem p = random.next();
-    const std::string reason = why_not(p);
+    const std::string reason = why_not(p, chip);
     if (reason.empty()) {
       ++legal;
-      expect_launches(p);
+      expect_launches(p, chip);
     } else {
       ++refused;
       openings.insert(reason.substr(0, reason.find_first_of("0123456789;")));
       expect_sentence(reason);
-      EXPECT_FALSE(plan_gemm(p));
-      EXPECT_TRUE(gemm_plans(p).empty());
+      EXPECT_FALSE(plan_gemm(p, ChipLimits::of(chip)));
+      EXPECT_TRUE(gemm_plans(p, ChipLimits::of(chip)).empty());
       GemmPlan forced;
-      forced.config = &gemm_configs()[0];
+      forced.config = &gemm_configs(chip)[0];
       forced.ctas = 132;
-      EXPECT_FALSE(make_launch(p, forced, nullptr, &encode_sm90));
-      expect_way_out(p);
+      EXPECT_FALSE(make_launch(p, forced, nullptr, encode_for(chip)));
+      expect_way_out(p, chip);
     }
     if (testing::Test::HasFailure()) return;
   }
@@ -155,6 +155,7 @@ void fuzz(int problems) {
 }
 
 TEST(GemmLegal, RandomProblemsLaunchOrHaveAWayOut) { fuzz(3000); }
+TEST(GemmLegal, RandomProblemsLaunchOrHaveAWayOutOnBlackwell) { fuzz(3000, Chip::sm100); }
 TEST(GemmLegalFull, RandomProblemsLaunchOrHaveAWayOut) { fuzz(200000); }
 
 // ---- rule by rule
@@ -234,6 +235,27 @@ TEST(GemmLegal, SaysWhatIsWrongAndWhatWorks) {
     EXPECT_NE(reason.find(c.sentence), std::string::npos) << reason;
     expect_sentence(reason);
     expect_way_out(p);
+  }
+}
+
+TEST(GemmLegal, WhatBlackwellTakesAndDoesNot) {
+  GemmProblem p = dense_problem(100, 200, 304, 1, {.a = DType::f32, .b = DType::f32});
+  EXPECT_EQ(why_not(p, Chip::sm100), "") << "tf32";
+  EXPECT_NE(why_not(p, Chip::sm90), "");
+  const Case cases[] = {
+      {"A is bf16 and B f32; 16-bit operands are of one type", [](GemmProblem& q) { q.a.type = DType::bf16; }},
+      {"A is e4m3 and B f32; f32 operands are of one type", [](GemmProblem& q) { q.a.type = DType::e4m3; }},
+      {"B in MN-major is not possible; f32 operands are K-major", [](GemmProblem& q) { q.b.major = Major::mn; }},
+      {"an interface of their own", [](GemmProblem& q) { q.scaling = Scaling::a_rows_b_blocks; }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.sentence);
+    GemmProblem spoiled = p;
+    c.spoil(spoiled);
+    const std::string reason = why_not(spoiled, Chip::sm100);
+    EXPECT_NE(reason.find(c.sentence), std::string::npos) << reason;
+    expect_sentence(reason);
+    expect_way_out(spoiled, Chip::sm100);
   }
 }
 

@@ -14,11 +14,13 @@ void expect_sane(const GemmProblem& p, const GemmPlan& plan, const ChipLimits& c
   const int size = s.cluster_size();
   SCOPED_TRACE(plan.why);
   EXPECT_EQ(plan.ctas % size, 0);
-  EXPECT_LE(plan.ctas, chip.sms);
+  EXPECT_LE(plan.at_once * size, chip.sms);
+  EXPECT_TRUE(s.launch_control || plan.ctas <= chip.sms);
   EXPECT_GE(plan.splits, 1);
   EXPECT_LE(plan.splits, 16);
   const int64_t items = gemm_tiles(p, s).clusters * plan.splits * p.batch;
   EXPECT_LE(plan.ctas / size, items);
+  EXPECT_TRUE(!s.launch_control || plan.ctas / size == items);
   EXPECT_EQ(plan.ctas == 0, items == 0);
   EXPECT_EQ(plan.workspace_bytes == 0, plan.splits == 1);
   if (plan.splits > 1) {
@@ -30,13 +32,13 @@ void expect_sane(const GemmProblem& p, const GemmPlan& plan, const ChipLimits& c
 }
 
 TEST(GemmPlan, EveryPlanIsALaunch) {
-  for (const GemmConfig& config : gemm_configs())
+  for (const GemmConfig& config : configs_of_both_chips())
     for (int m : {0, 1, 16, 100, 1000, 8192})
       for (int n : {8, 512, 24576})
         for (int k : {0, 32, 4096})
           for (int sms : {2, 16, 132}) {
             const GemmProblem p = dense_problem(m, n, k, 1, types_of(config));
-            const ChipLimits chip{sms};
+            const ChipLimits chip{sms, config.shape.chip};
             const std::vector<GemmPlan> plans = gemm_plans(p, chip);
             ASSERT_FALSE(plans.empty());
             for (const GemmPlan& plan : plans) expect_sane(p, plan, chip);
@@ -46,6 +48,8 @@ TEST(GemmPlan, EveryPlanIsALaunch) {
             const Result<GemmPlan> best = plan_gemm(p, chip);
             ASSERT_TRUE(best);
             EXPECT_EQ(best->config, plans.front().config);
+            EXPECT_EQ(best->why.find("cost model unmeasured on sm_100") != std::string::npos,
+                      chip.chip == Chip::sm100 && m > 0);
           }
 }
 
@@ -60,6 +64,18 @@ TEST(GemmPlan, LargeProblemsGetLargeTilesAndNoSplits) {
   const double tflops = 2.0 * 8192 * 8192 * 8192 / plan->predicted_us * 1e-6;
   EXPECT_GT(tflops, 500);
   EXPECT_LT(tflops, 1000);
+}
+
+TEST(GemmPlan, BlackwellsLargeProblemsGetPairsAndItsSmallOnesSwap) {
+  const ChipLimits chip = ChipLimits::of(Chip::sm100);
+  const Result<GemmPlan> large = plan_gemm(dense_problem(8192, 8192, 8192), chip);
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->config->shape.cta_group, 2) << large->why;
+  EXPECT_EQ(large->weight_blocks, 0);
+  const Result<GemmPlan> small = plan_gemm(dense_problem(8, 4096, 4096), chip);
+  ASSERT_TRUE(small);
+  EXPECT_TRUE(small->config->shape.swap) << small->why;
+  EXPECT_GT(small->weight_blocks, 0);
 }
 
 TEST(GemmPlan, FewTilesOfALongProductAreSplit) {

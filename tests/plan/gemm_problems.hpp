@@ -11,6 +11,18 @@ namespace warploom::test {
 inline Result<TensorMap> encode_sm90(const TensorMapArgs& args) {
   return loom::encode_tensor_map(args, loom::Chip::sm90);
 }
+inline EncodeTensorMap encode_for(Chip chip) {
+  if (chip == Chip::sm90) return &encode_sm90;
+  return [](const TensorMapArgs& args) { return loom::encode_tensor_map(args, Chip::sm100); };
+}
+
+/// Every configuration, of both chips.
+inline std::vector<GemmConfig> configs_of_both_chips() {
+  std::vector<GemmConfig> list;
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip)) list.push_back(config);
+  return list;
+}
 
 inline int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 

@@ -68,6 +68,7 @@ class GemmData {
     double diff = 0;                  ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
     double diff_unquantised = 0;      ///< with scales, the same against the operands before quantisation
     int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to D's type
+    int64_t max_ulps = 0;             ///< by how many of that type's values at most, of answers beyond 1e-30
     bool within_rounding = true;      ///< each element within half a unit of D's type, plus what sums may lose
     bool padding_untouched = true;    ///< nothing was written between rows, matrices or behind the last
     int64_t rows = 0;                 ///< how many were compared

@@ -1,12 +1,14 @@
-// What the host hands a Hopper GEMM kernel; the same bytes on both machines.
+// What the host hands a GEMM kernel; the same bytes on both machines, and for both chips.
 //
-// The kernel multiplies a left operand, whose rows lie on the 64-row side of wgmma, by a right one. Without `swap` the
+// The kernel multiplies a left operand, whose rows lie on the side of the tensor core that takes 64 or 128, by a right
+// one. Without `swap` the
 // left operand is A and the right one B; with it the left one is B, whose rows are the columns of D, so that few rows
 // of A fill a narrow side instead of a 64-row one. All tensor maps have three dimensions, the last of them the batch.
 #pragma once
 
 #include <cstdint>
 
+#include "warploom/types/chip.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/epilogue.hpp"
 #include "warploom/types/raster.hpp"
@@ -28,7 +30,8 @@ struct GemmParams {
   int64_t d_stride = 0, d_batch_stride = 0, c_stride = 0, c_batch_stride = 0;  ///< elements
   int m = 0, n = 0, batch = 1;                                                 ///< extents of D
   int k_blocks = 0;                                                            ///< of Kernel::tile_k elements
-  int splits = 1;  ///< of the K blocks; an empty split is legal
+  int splits = 1;         ///< of the K blocks; an empty split is legal
+  int weight_blocks = 0;  ///< of B, in K blocks, that are asked for before earlier grids are done
   float alpha = 1.0f, beta = 0.0f;
   DType d_type = DType::bf16;    ///< bf16, f16, f32 or e4m3
   DType c_type = DType::bf16;    ///< that of D, or bf16 where D is e4m3
@@ -47,23 +50,28 @@ struct GemmParams {
 /// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
 /// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled; of blocks: {4, 1} of {all, 1, 1}.
-/// C in 16 bits: unswapped {unit_columns, 64}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in f32 half
-/// as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with
+/// C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in
+/// f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with
 /// Swizzle::b64.
 struct GemmShape {
-  int tile_left, tile_right, tile_k;  ///< rows of either operand and K elements per CTA and slot
+  Chip chip;
+  int tile_left, tile_right, tile_k;  ///< of D per CTA, and elements per K block
   int left_box_rows, right_box_rows;
   int unit_columns;   ///< the epilogue works in units of 64 left rows x so many right rows
   int plain_columns;  ///< ... where nothing but the product is stored, perhaps with an overlap at a tile's end
+  int load_rows;      ///< of C, that are loaded at a time
   int store_rows;     ///< of D, that are stored at a time
-  int groups;         ///< math warpgroups
+  int groups;         ///< warpgroups that run the epilogue
+  int cta_group;      ///< 2: CTA pairs, neighbours along the left operand, multiply together
   int cluster_left, cluster_right;
   int cluster_k;  ///< CTAs of a cluster that share a tile's K blocks
-  int stages;
+  int stages;     ///< slots of operands
+  int k_group;    ///< K blocks per slot
   uint32_t threads;
   uint32_t shared_bytes;
   uint32_t partial_floats;  ///< split K: of one tile and split, all groups; 0: this kernel does not split
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
+  bool launch_control;      ///< a cluster is launched for every work item, and those that run take over others' items
   bool swap;
 
   constexpr int cluster_size() const { return cluster_left * cluster_right * cluster_k; }

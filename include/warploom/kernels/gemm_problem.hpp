@@ -19,7 +19,8 @@
 
 namespace warploom {
 
-/// A matrix operand: `stride` elements between rows (major K: [rows, K]) or between K (major MN: [K, rows]).
+/// A matrix operand; in f32 it is multiplied as tf32, whose low 13 bits the tensor core ignores. `stride` elements
+/// between rows (major K: [rows, K]) or between K (major MN: [K, rows]).
 struct OperandRef {
   const void* data = nullptr;
   DType type = DType::bf16;
@@ -61,7 +62,7 @@ struct GemmProblem {
   ScalesRef a_scales = {}, b_scales = {};
 };
 
-/// One ahead-of-time kernel (a row of kernels.def).
+/// One ahead-of-time kernel (a row of hopper_gemm.def or blackwell_gemm.def).
 struct GemmConfig {
   const char* key;
   DType a, b;
@@ -74,7 +75,9 @@ struct GemmConfig {
 struct GemmPlan {
   const GemmConfig* config = nullptr;
   int splits = 1;
-  int ctas = 0;  ///< of the launch, whole clusters
+  int ctas = 0;           ///< of the launch, whole clusters
+  int at_once = 0;        ///< clusters that the chip runs at one time
+  int weight_blocks = 0;  ///< K blocks of B that each CTA asks for before earlier grids are done
   Raster raster = {};
   size_t workspace_bytes = 0;
   double predicted_us = 0;
@@ -84,20 +87,25 @@ struct GemmPlan {
 /// The chip a plan is for.
 struct ChipLimits {
   int sms = 132;
+  Chip chip = Chip::sm90;
+
+  /// An H200, or a B200.
+  static constexpr ChipLimits of(Chip chip) { return {chip == Chip::sm90 ? 132 : 148, chip}; }
 };
 
-std::span<const GemmConfig> gemm_configs();
+std::span<const GemmConfig> gemm_configs(Chip chip = Chip::sm90);
+/// Of any chip: keys are unique.
 Result<const GemmConfig*> find_gemm_config(std::string_view key);
 
-/// "" or why no kernel can run this problem, in one sentence that names the nearest one that works.
-std::string why_not(const GemmProblem& problem);
+/// "" or why no kernel for the chip can run this problem, in one sentence that names the nearest one that works.
+std::string why_not(const GemmProblem& problem, Chip chip = Chip::sm90);
 /// "" or why this configuration cannot.
 std::string why_not(const GemmProblem& problem, const GemmConfig& config);
 /// The nearest problem that runs: the sizes and strides that `why_not` asks for. Pointers are kept.
-GemmProblem nearest_that_runs(const GemmProblem& problem);
+GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip = Chip::sm90);
 
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip = {});
-/// The plan for one configuration; splits 0: as many as the cost model likes.
+/// The plan for one configuration on its chip; splits 0: as many as the cost model likes.
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits = 0,
                            const ChipLimits& chip = {});
 /// Every plan that is legal, cheapest first.

@@ -5,14 +5,15 @@
 // blocks of one, or the CTAs of a cluster do; with few rows of A the operands change sides.
 #pragma once
 
+#include "warploom/kernels/gemm/patch_writer.hpp"
+#include "warploom/kernels/gemm/payload.hpp"
+#include "warploom/kernels/gemm/split_sum.hpp"
+#include "warploom/kernels/gemm/split_tiles.hpp"
 #include "warploom/kernels/gemm_params.hpp"
 #include "warploom/kernels/hopper/cluster_sum.hpp"
-#include "warploom/kernels/hopper/gemm_payload.hpp"
-#include "warploom/kernels/hopper/patch_writer.hpp"
+#include "warploom/kernels/hopper/group_bias.hpp"
 #include "warploom/kernels/hopper/promoted.hpp"
 #include "warploom/kernels/hopper/slot_operand.hpp"
-#include "warploom/kernels/hopper/split_sum.hpp"
-#include "warploom/kernels/hopper/split_tiles.hpp"
 #include "warploom/pipeline/load_order.hpp"
 #include "warploom/warp/hopper_skeleton.hpp"
 #include "warploom/warp/turns.hpp"
@@ -83,6 +84,7 @@ struct HopperGemm {
   /// is more than needed is better spent on stages.
   static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
+  using Bias = GroupBias<Params, group_rows, tile_right, Roles::groups, swap>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Meeting = ClusterSum<Accumulator, Roles::groups, cluster_k>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
@@ -91,6 +93,7 @@ struct HopperGemm {
   struct StorageOf {  // what is aligned first, so that no room is lost
     typename InputOf<stages>::SlotStorage input;
     typename Writer::SlotStorage writer_slots;
+    typename Bias::Storage bias;
     typename Writer::SmallStorage writer;
     typename InputOf<stages>::BarrierStorage input_barriers;
     typename Order::Storage order;
@@ -107,24 +110,29 @@ struct HopperGemm {
   using Input = InputOf<stages>;
   using Storage = StorageOf<stages>;
 
-  static constexpr GemmShape shape{tile_left,
-                                   tile_right,
-                                   Payload::tile_k,
-                                   Payload::a_slice_rows,
-                                   Payload::b_slice_rows,
-                                   patch_columns,
-                                   Writer::plain_columns,
-                                   swap ? patch_columns : static_cast<int>(Writer::Patch::warp_rows),
-                                   Roles::groups,
-                                   cluster_left,
-                                   cluster_right,
-                                   cluster_k,
-                                   stages,
-                                   threads,
-                                   sizeof(Storage),
-                                   splits ? tile_left* tile_right : 0,
-                                   ping_pong,
-                                   swap};
+  static constexpr GemmShape shape{.chip = Chip::sm90,
+                                   .tile_left = tile_left,
+                                   .tile_right = tile_right,
+                                   .tile_k = Payload::tile_k,
+                                   .left_box_rows = Payload::a_slice_rows,
+                                   .right_box_rows = Payload::b_slice_rows,
+                                   .unit_columns = patch_columns,
+                                   .plain_columns = Writer::plain_columns,
+                                   .load_rows = Writer::load_rows,
+                                   .store_rows = Writer::store_rows,
+                                   .groups = Roles::groups,
+                                   .cta_group = 1,
+                                   .cluster_left = cluster_left,
+                                   .cluster_right = cluster_right,
+                                   .cluster_k = cluster_k,
+                                   .stages = stages,
+                                   .k_group = 1,
+                                   .threads = threads,
+                                   .shared_bytes = sizeof(Storage),
+                                   .partial_floats = splits ? tile_left * tile_right : 0,
+                                   .ping_pong = ping_pong,
+                                   .launch_control = false,
+                                   .swap = swap};
 
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
@@ -178,7 +186,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void math(Tile tile) noexcept {  // a warpgroup
     const int left = left_of(tile) + rows_before, right = right_of(tile);
-    if constexpr (!crowded) writer.prepare(left, right);
+    if constexpr (!crowded) bias.prepare(left, right);
     Accumulator sum;
     multiply(sum, tile);
     PartialSums parts;
@@ -188,14 +196,14 @@ struct HopperGemm {
         if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
-    if constexpr (crowded) writer.prepare(left, right);
+    if constexpr (crowded) bias.prepare(left, right);
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // the first CTA has it all
-      writer.write(whole, parts, left, right, tile.batch);
+      write(whole, parts, left, right, tile.batch);
       meeting.done();
     } else {
-      writer.write(sum, parts, left, right, tile.batch);
+      write(sum, parts, left, right, tile.batch);
     }
   }
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
@@ -203,6 +211,11 @@ struct HopperGemm {
   }
 
   // ---- their parts
+
+  template <class Sum>
+  WARPLOOM_FN void write(const Sum& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
+    writer.write(sum, parts, swap || !params.plain ? bias.stage() : nullptr, left, right, batch);
+  }
 
   template <class Slot>
   WARPLOOM_FN void bring(Slot& slot, const Tile& tile) noexcept {
@@ -270,6 +283,7 @@ struct HopperGemm {
         turns(storage.turns, group_index),
         writer(p, storage.writer_slots, storage.writer,
                group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
+        bias(p, storage.bias, group_index < static_cast<uint32_t>(Roles::groups) ? group_index : 0),
         loader(p, storage.writer_slots, storage.writer),
         meeting(storage.meeting, group_index),
         storage_(&storage) {}
@@ -284,6 +298,7 @@ struct HopperGemm {
   Order order;
   Turns<Roles::groups> turns;
   Writer writer;
+  Bias bias;
   typename Writer::Loader loader;
   Meeting meeting;
   Storage* storage_;

@@ -1,12 +1,13 @@
 // Making a tensor map for the loom: the host's counterpart of cuTensorMapEncodeTiled.
 #pragma once
 
+#include "warploom/types/chip.hpp"
 #include "warploom/types/result.hpp"
 #include "warploom/types/tensor_map.hpp"
 
 namespace warploom::loom {
 
-enum class Chip : uint8_t { sm90, sm100 };
+using warploom::Chip;
 
 /// The loom's 128 bytes, or the rule that the arguments break, in one sentence.
 Result<TensorMap> encode_tensor_map(const TensorMapArgs& args, Chip chip);

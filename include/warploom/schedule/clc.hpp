@@ -1,5 +1,5 @@
 // Dynamic scheduling by cluster launch control (sm_100): one cluster is launched per cluster tile, and a cluster that
-// runs takes over the tiles of others that have not been launched yet, until there are none.
+// runs takes over the tiles of others that have not been launched yet, until there are none. `Items` knows which.
 //
 // A scheduler warp in CTA 0 of the cluster asks, one request at a time; the answers go round in a ring that every role
 // of every CTA reads. A role loops over its tiles as with a static schedule, once:
@@ -25,7 +25,7 @@ namespace warploom::inline WARPLOOM_MACHINE {
 using SkeletonRoles = freed_by<one_thread<Load, to_first>, leader_thread<Mma, to_first>,
                                one_thread<EpilogueLoad, to_first>, lane_per_warp<Epilogue, to_first>>;
 
-template <class Cluster, int stages = 2, class Takers = SkeletonRoles>
+template <class Cluster, int stages = 2, class Takers = SkeletonRoles, class Items = CtaTiles<Cluster>>
 class ClcScheduler {
  public:
   static constexpr bool uses_launch_control = true;
@@ -57,9 +57,8 @@ class ClcScheduler {
 
   /// Extents in tiles; the grid has one cluster per cluster tile, numbered along x.
   WARPLOOM_FN ClcScheduler(Storage& storage, int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
-      : storage_(&storage),
-        tiles_{ceil_div(m_tiles, Cluster::m), ceil_div(n_tiles, Cluster::n), raster},
-        k_blocks_(k_blocks) {}
+      : ClcScheduler(storage, {m_tiles, n_tiles, k_blocks, raster}) {}
+  WARPLOOM_FN ClcScheduler(Storage& storage, const Items& items) noexcept : storage_(&storage), items_(items) {}
 
   /// The tiles as a role sees them; one pass.
   template <class Role>
@@ -75,9 +74,7 @@ class ClcScheduler {
           : schedule_(schedule), index_(static_cast<int>(arch::cluster_index().x)) {
         schedule_.template start<Role>();
       }
-      WARPLOOM_FN Tile operator*() const noexcept {
-        return tile_of_cta<Cluster>(schedule_.tiles_, index_, schedule_.k_blocks_);
-      }
+      WARPLOOM_FN Tile operator*() const noexcept { return schedule_.items_[index_]; }
       WARPLOOM_FN Iterator& operator++() noexcept {
         index_ = schedule_.template take<Role>(taken_++);
         if (index_ != none) schedule_.template start<Role>();
@@ -179,8 +176,7 @@ class ClcScheduler {
   }
 
   Storage* storage_;
-  ClusterTiles tiles_;
-  int k_blocks_;
+  Items items_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

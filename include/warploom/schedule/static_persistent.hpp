@@ -21,7 +21,7 @@ class StaticPersistent {
 
   /// Extents in tiles. Border clusters may hold tiles that lie outside; they run all the same, and TMA clips them.
   WARPLOOM_FN StaticPersistent(int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
-      : tiles_{ceil_div(m_tiles, Cluster::m), ceil_div(n_tiles, Cluster::n), raster}, k_blocks_(k_blocks) {}
+      : tiles_(m_tiles, n_tiles, k_blocks, raster) {}
   WARPLOOM_FN StaticPersistent(Storage&, int m_tiles, int n_tiles, int k_blocks, Raster raster = {}) noexcept
       : StaticPersistent(m_tiles, n_tiles, k_blocks, raster) {}
 
@@ -34,9 +34,7 @@ class StaticPersistent {
         : schedule_(schedule),
           index_(static_cast<int>(arch::cluster_index().x)),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
-    WARPLOOM_FN Tile operator*() const noexcept {
-      return tile_of_cta<Cluster>(schedule_.tiles_, index_, schedule_.k_blocks_);
-    }
+    WARPLOOM_FN Tile operator*() const noexcept { return schedule_.tiles_[index_]; }
     WARPLOOM_FN Iterator& operator++() noexcept {
       index_ += stride_;
       return *this;
@@ -58,8 +56,7 @@ class StaticPersistent {
   }
 
  private:
-  ClusterTiles tiles_;
-  int k_blocks_;
+  CtaTiles<Cluster> tiles_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

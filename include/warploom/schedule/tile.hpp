@@ -24,17 +24,22 @@ struct Tile {
   int k_begin = 0;
   int k_count = 0;
   int batch = 0;  ///< where a scheduler knows of several
-  int split = 0;  ///< which share of the K blocks this is (kernels/hopper/split_tiles.hpp)
+  int split = 0;  ///< which share of the K blocks this is (kernels/gemm/split_tiles.hpp)
   WARPLOOM_CONST_FN KBlocks k_blocks() const { return {k_begin, k_count}; }
 };
 
-/// The tile of this CTA in the `index`-th cluster tile, over all K blocks.
+/// The tiles of this CTA, one in every cluster tile, over all K blocks. Extents are in tiles.
 template <class Cluster>
-WARPLOOM_FN Tile tile_of_cta(const ClusterTiles& tiles, int index, int k_blocks) noexcept {
-  const uint32_t rank = arch::cluster_rank();
-  const ClusterTiles::At at = tiles[index];
-  return {at.m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
-          at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks};
-}
+struct CtaTiles : ClusterTiles {
+  int k_blocks;
+  WARPLOOM_FN CtaTiles(int m_tiles, int n_tiles, int k, Raster order) noexcept
+      : ClusterTiles{ceil_div(m_tiles, Cluster::m), ceil_div(n_tiles, Cluster::n), order}, k_blocks(k) {}
+  WARPLOOM_FN Tile operator[](int index) const noexcept {
+    const uint32_t rank = arch::cluster_rank();
+    const ClusterTiles::At at = ClusterTiles::operator[](index);
+    return {at.m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
+            at.n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks};
+  }
+};
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

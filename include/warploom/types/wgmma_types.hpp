@@ -14,6 +14,10 @@ struct tf32 {
   friend constexpr bool operator==(tf32, tf32) = default;
 };
 
+/// In memory it is an f32.
+template <>
+inline constexpr DType dtype_of<tf32> = DType::f32;
+
 enum class WgmmaType : uint8_t { bf16, f16, tf32, e4m3, e5m2, s8, u8 };
 enum class WgmmaResult : uint8_t { f32, f16, s32 };
 /// imm-scale-a, imm-scale-b: whose elements are multiplied by -1.

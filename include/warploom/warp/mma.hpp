@@ -20,17 +20,16 @@ WARPLOOM_FN void umma_tile(arch::TmemAddress d, const A& a, const B& b, Accumula
   using OperandB = MmaOperand<typename B::Element>;
   static_assert(OperandA::kind == OperandB::kind, "warploom: A and B must be of one MMA kind");
   static_assert(A::row_bytes == B::row_bytes, "warploom: A and B tiles must have the same K extent");
-  constexpr InstructionDescriptor instruction = encode_instruction({.accumulator = 1,
-                                                                    .a_type = OperandA::code,
-                                                                    .b_type = OperandB::code,
-                                                                    .m = static_cast<uint32_t>(A::rows * cta_group),
-                                                                    .n = static_cast<uint32_t>(B::rows * cta_group)});
+  constexpr uint32_t m = A::rows * cta_group, n = B::rows * cta_group;
+  constexpr InstructionDescriptor instruction = encode_instruction(
+      {1, OperandA::code, OperandB::code, /*negate_a=*/false, /*negate_b=*/false, A::major, B::major, m, n});
   const SmemDescriptor a_descriptor = encode_smem_descriptor(operand_fields(a));
   const SmemDescriptor b_descriptor = encode_smem_descriptor(operand_fields(b));
   bool onto = accumulate == Accumulate::onto;
   WARPLOOM_UNROLL
-  for (uint32_t k = 0; k < A::row_bytes; k += mma_k_bytes) {
-    arch::umma<OperandA::kind, cta_group>(d, a_descriptor.advance(k), b_descriptor.advance(k), instruction, onto);
+  for (uint32_t k = 0; k < A::row_bytes / mma_k_bytes; ++k) {
+    arch::umma<OperandA::kind, cta_group>(d, a_descriptor.advance(k * A::k_step), b_descriptor.advance(k * B::k_step),
+                                          instruction, onto);
     onto = true;
   }
 }

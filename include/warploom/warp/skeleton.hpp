@@ -2,8 +2,9 @@
 // the tensor-memory hand-off, drains and the final cluster barrier. A kernel is its storage and its bodies; a `return`
 // in a body is safe.
 //
-// Who runs a body is fixed here: load, mma and epilogue-load on one elected lane, mma only in the pair's leader,
-// epilogue on every thread of its warps. A kernel whose schedule has a scheduler warp (schedule/clc.hpp) gets one.
+// Who runs a body is fixed here: load, mma and epilogue-load on one elected lane (`whole_warp_loads`: the latter on
+// all), mma only in the pair's leader, epilogue on every thread of its warps. A schedule may have a warp
+// (schedule/clc.hpp).
 //
 //   struct Kernel { Storage, Params, Cluster, opc; init_barriers, tiles, load, mma, epilogue_load, epilogue; };
 //   void entry(const void* params) { Skeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
@@ -38,6 +39,8 @@ class Skeleton {
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
+    if constexpr (requires { Kernel::prefetch(params); })
+      if (warp == Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
     if (warp == 0 && arch::elect_one()) {
       Kernel::init_barriers(storage);
       OutputTilePipeline<Kernel::opc>::init_barriers(storage.output.barriers.ptr());
@@ -101,7 +104,7 @@ class Skeleton {
   static WARPLOOM_FN void epilogue_load(Kernel& kernel) noexcept {
     if constexpr (requires(Tile tile) { kernel.epilogue_load(tile); }) {
       arch::name_role<EpilogueLoad>();
-      if (!arch::elect_one()) return;
+      if (!requires { requires Kernel::whole_warp_loads; } && !arch::elect_one()) return;
       for (Tile tile : tiles<EpilogueLoad>(kernel)) kernel.epilogue_load(tile);
     }
   }

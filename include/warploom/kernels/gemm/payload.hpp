@@ -1,5 +1,6 @@
-// The input slot of the Hopper GEMMs: a left and a right operand tile of one matrix of a batch, K-major or (16-bit
-// elements) MN-major, and where the operands are scaled, fp32 scales: one per row of either, or of 128 x 128 blocks.
+// The input slot of the GEMMs: a left and a right operand tile of one matrix of a batch, K-major or (16-bit elements)
+// MN-major, and where the operands are scaled, fp32 scales: one per row of either, or of 128 x 128 blocks. With CTA
+// pairs each CTA holds half of the right tile.
 //
 //   using Payload = GemmPayload<bf16, bf16, 128, 256, ClusterShape<1, 2, 1>, Major::k, Major::mn>;
 //   for (auto slot : input.produce(k_blocks)) slot.load(Source{&a, m * 128, batch}, Source{&b, n * 256, batch});
@@ -8,7 +9,8 @@
 #include <type_traits>
 
 #include "warploom/arch/tma.hpp"
-#include "warploom/kernels/hopper/mn_tile.hpp"
+#include "warploom/arch/tma_forms.hpp"
+#include "warploom/kernels/gemm/mn_tile.hpp"
 #include "warploom/pipeline/payload.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -27,19 +29,19 @@ struct GemmPayload {
   static constexpr int tile_m = tile_m_;
   static constexpr int tile_n = tile_n_;
   static constexpr int tile_k = 128 / sizeof(ElementA);
-  static_assert(Cluster::cta_group == 1, "warploom: Hopper has no CTA pairs");
+  static constexpr int b_rows = tile_n / Cluster::cta_group;  ///< of the right tile, in one CTA
   static_assert(sizeof(ElementA) == sizeof(ElementB), "warploom: A and B tiles must have the same K extent");
 
   template <class T, int rows, Major major>
   using OperandTile =
       std::conditional_t<major == Major::k, SmemTile<T, rows, tile_k, Swizzle::b128>, MnTile<T, rows, tile_k>>;
   using A = OperandTile<ElementA, tile_m, a_major>;
-  using B = OperandTile<ElementB, tile_n, b_major>;
+  using B = OperandTile<ElementB, b_rows, b_major>;
   /// CTAs that share a tile load a slice of it each, for all of them.
   static constexpr int a_slice_rows = tile_m / Cluster::a_sharers;
-  static constexpr int b_slice_rows = tile_n / Cluster::b_sharers;
+  static constexpr int b_slice_rows = b_rows / Cluster::b_sharers;
   static_assert(tile_m % Cluster::a_sharers == 0 && a_slice_rows % (a_major == Major::k ? 8 : 64) == 0 &&
-                    tile_n % Cluster::b_sharers == 0 && b_slice_rows % (b_major == Major::k ? 8 : 64) == 0,
+                    b_rows % Cluster::b_sharers == 0 && b_slice_rows % (b_major == Major::k ? 8 : 64) == 0,
                 "warploom: the CTAs of a cluster must be able to share tiles in slices of 8 rows, MN-major of 64");
 
   using AScales = SmemTile<float, 1, tile_m, Swizzle::none>;
@@ -49,7 +51,9 @@ struct GemmPayload {
   static constexpr int block_scale_step = 32;
   static constexpr uint32_t scale_bytes =
       (a_scaled ? AScales::bytes : 0) + (b_scaled ? BScales::bytes : 0) + block_scales * BlockScale::bytes;
-  static constexpr uint32_t operand_bytes = A::bytes + B::bytes + scale_bytes;
+  static_assert(scale_bytes == 0 || Cluster::cta_group == 1, "warploom: the scales of a pair's CTAs are their own");
+  /// The bytes of both CTAs of a pair complete on the leader's barrier.
+  static constexpr uint32_t operand_bytes = Cluster::cta_group * (A::bytes + B::bytes) + scale_bytes;
   static constexpr uint32_t local_bytes = 0;
   static constexpr int max_k_group = scale_bytes != 0 ? 1 : 16;
 
@@ -74,11 +78,22 @@ struct GemmPayload {
   static WARPLOOM_FN void load(Slot& slot, int k, const SlotBarriers& full, const Source& a, const Source& b,
                                const Scales&... scales) noexcept {
     const uint32_t rank = arch::cluster_rank();
-    copy<A, a_slice_rows, Cluster::a_sharers>(A(slot.a), static_cast<int>(Cluster::rank_n(rank)) * a_slice_rows, a, k,
-                                              full.operands, Cluster::a_mask(rank));
-    copy<B, b_slice_rows, Cluster::b_sharers>(B(slot.b), static_cast<int>(Cluster::rank_m(rank)) * b_slice_rows, b, k,
-                                              full.operands, Cluster::b_mask(rank));
+    copy<A, a_slice_rows, Cluster::a_sharers>(A(slot.a), a_slice(rank), a, k, full.operands, Cluster::a_mask(rank));
+    copy<B, b_slice_rows, Cluster::b_sharers>(B(slot.b), b_slice(rank), own_half(b, rank), k, full.operands,
+                                              Cluster::b_mask(rank));
     load_scales(slot, k, full, scales...);
+  }
+
+  /// A hint: the L2 cache fetches what load() will bring of one operand.
+  template <bool of_a>
+  static WARPLOOM_FN void prefetch(int k, const Source& from) noexcept {
+    const uint32_t rank = arch::cluster_rank();
+    const auto fetch = [&](uint32_t, arch::Coord3 at)
+                           WARPLOOM_LAMBDA { arch::tma_prefetch(*from.map, arch::Coord(at.c0, at.c1, at.c2)); };
+    if constexpr (of_a)
+      each_box<A, a_slice_rows>(a_slice(rank), from, k, fetch);
+    else
+      each_box<B, b_slice_rows>(b_slice(rank), own_half(from, rank), k, fetch);
   }
 
  private:
@@ -104,23 +119,36 @@ struct GemmPayload {
   template <class Tile, int rows, int sharers>
   static WARPLOOM_FN void copy(const Tile& tile, int first, const Source& from, int k, arch::SharedAddress barrier,
                                uint16_t mask) noexcept {
+    each_box<Tile, rows>(first, from, k, [&](uint32_t offset, arch::Coord3 at) WARPLOOM_LAMBDA {
+      if constexpr (sharers == 1)
+        arch::tma_load<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at);
+      else
+        arch::tma_load_multicast<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at, mask);
+    });
+  }
+  /// The copies of rows [first, first + rows) of a tile: f(place in the tile, place in the tensor).
+  template <class Tile, int rows, class F>
+  static WARPLOOM_FN void each_box(int first, const Source& from, int k, F&& f) noexcept {
     if constexpr (Tile::major == Major::k) {
-      issue<sharers>(tile.address() + first * Tile::row_bytes, *from.map, barrier,
-                     {k * tile_k, from.row + first, from.batch}, mask);
+      f(first * Tile::row_bytes, arch::Coord3{k * tile_k, from.row + first, from.batch});
     } else {
       WARPLOOM_UNROLL
       for (int row = 0; row < rows; row += Tile::chunk_rows)
-        issue<sharers>(tile.address() + (first + row) / Tile::chunk_rows * Tile::chunk_bytes, *from.map, barrier,
-                       {from.row + first + row, k * tile_k, from.batch}, mask);
+        f((first + row) / Tile::chunk_rows * Tile::chunk_bytes,
+          arch::Coord3{from.row + first + row, k * tile_k, from.batch});
     }
   }
-  template <int sharers>
-  static WARPLOOM_FN void issue(arch::SharedAddress to, const TensorMap& map, arch::SharedAddress barrier,
-                                arch::Coord3 at, uint16_t mask) noexcept {
-    if constexpr (sharers == 1)
-      arch::tma_load<1>(to, map, barrier, at);
-    else
-      arch::tma_load_multicast<1>(to, map, barrier, at, mask);
+
+  static WARPLOOM_FN int a_slice(uint32_t rank) noexcept {
+    return static_cast<int>(Cluster::rank_n(rank)) * a_slice_rows;
+  }
+  static WARPLOOM_FN int b_slice(uint32_t rank) noexcept {
+    return static_cast<int>(Cluster::rank_m(rank) / Cluster::cta_group) * b_slice_rows;
+  }
+  /// With CTA pairs, where this CTA's half of the right tile begins.
+  static WARPLOOM_FN Source own_half(const Source& b, uint32_t rank) noexcept {
+    if constexpr (Cluster::cta_group == 1) return b;
+    return {b.map, b.row + static_cast<int>(Cluster::rank_m(rank) % Cluster::cta_group) * b_rows, b.batch};
   }
 };
 

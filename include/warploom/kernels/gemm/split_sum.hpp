@@ -51,17 +51,12 @@ template <class Accumulator, int groups, int64_t tile_floats>
 class SplitSum {
  public:
   /// Hands in this split's part of the tile with this number. The last to do so gets all of them.
-  template <class Params>
-  static WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Params& params, int64_t number, int split,
-                                      uint32_t share, uint32_t barrier, uint32_t thread, uint32_t* last) noexcept {
+  template <class Sum, class Params>
+  static WARPLOOM_FN PartialSums meet(Sum& sum, const Params& params, int64_t number, int split, uint32_t share,
+                                      uint32_t barrier, uint32_t thread, uint32_t* last) noexcept {
     float* const parts = params.partials + number * params.splits * tile_floats + share * own_floats + 4 * thread;
     uint32_t* const counter = params.counters + number * groups + share;
-    each([&](int block, int i) WARPLOOM_LAMBDA {
-      Unit part;
-      WARPLOOM_UNROLL
-      for (int j = 0; j < 4; ++j) part.words[j] = arch::as_bits(sum.value(block, i + (j ^ 1)));
-      arch::store_global(reinterpret_cast<Unit*>(parts + split * tile_floats + offset(block, i)), part);
-    });
+    hand_in(sum, parts + split * tile_floats);
     arch::fence_gpu();
     arch::bar_sync(barrier, 128);
     if (thread == 0) arch::store_shared(last, arch::fetch_add_global(counter, 1));
@@ -75,17 +70,36 @@ class SplitSum {
 
  private:
   static constexpr int64_t own_floats = int64_t{Accumulator::rows} * Accumulator::columns;
-  static WARPLOOM_CONST_FN int64_t offset(int block, int i) {
-    return (int64_t{block} * Accumulator::values_per_block + i) * 128;
-  }
-  /// Four registers at a time, stored with the two of a pair swapped, as PromotedAccumulator wants them to lie.
-  template <class F>
-  static WARPLOOM_FN void each(F&& f) noexcept {
-    WARPLOOM_UNROLL
-    for (int block = 0; block < Accumulator::blocks; ++block) {
+  static constexpr int of_block = Accumulator::values_per_block;
+
+  template <class Sum>
+  static WARPLOOM_FN void hand_in(Sum& sum, float* to) noexcept {
+    if constexpr (requires { sum.done(); }) {  // in tensor memory
+      WARPLOOM_ROLLED
+      for (int first = 0; first < Sum::blocks * of_block; first += Sum::values_at_once) {
+        float values[Sum::values_at_once];
+        sum.take(values, first / of_block, first % of_block, 1.0f);
+        WARPLOOM_UNROLL
+        for (int i = 0; i < Sum::values_at_once; i += 4)
+          store(to, first + i, [&](int j) WARPLOOM_LAMBDA { return values[i + j]; });
+      }
+      sum.done();
+    } else {
       WARPLOOM_UNROLL
-      for (int i = 0; i < Accumulator::values_per_block; i += 4) f(block, i);
+      for (int block = 0; block < Accumulator::blocks; ++block) {
+        WARPLOOM_UNROLL
+        for (int i = 0; i < of_block; i += 4)
+          store(to, block * of_block + i, [&](int j) WARPLOOM_LAMBDA { return sum.value(block, i + j); });
+      }
     }
+  }
+  /// Four registers, with the two of a pair swapped, as PromotedAccumulator wants them to lie.
+  template <class Value>
+  static WARPLOOM_FN void store(float* to, int first, Value&& value) noexcept {
+    Unit part;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < 4; ++j) part.words[j] = arch::as_bits(value(j ^ 1));
+    arch::store_global(reinterpret_cast<Unit*>(to + int64_t{128} * first), part);
   }
 };
 

@@ -1,5 +1,6 @@
-// Static persistent scheduling of several matrices, and of tiles whose K blocks several CTAs share: work items are
-// numbered cluster tile first, then split, then batch, and each cluster takes every P-th of them.
+// The work items of several matrices, and of tiles whose K blocks several CTAs share: numbered cluster tile first, then
+// split, then batch. Scheduled statically, each cluster takes every P-th of them; launch control (schedule/clc.hpp)
+// hands out their numbers.
 //
 //   SplitTiles<Cluster> tiles(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch);   // the same in every role
 //   for (Tile tile : tiles) work(tile.m, tile.n, tile.k_blocks(), tile.split, tile.batch);
@@ -31,7 +32,7 @@ class SplitTiles {
         : schedule_(schedule),
           index_(static_cast<int>(arch::cluster_index().x)),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
-    WARPLOOM_FN Tile operator*() const noexcept { return schedule_.item(index_); }
+    WARPLOOM_FN Tile operator*() const noexcept { return schedule_[index_]; }
     WARPLOOM_FN Iterator& operator++() noexcept {
       index_ += stride_;
       return *this;
@@ -52,8 +53,8 @@ class SplitTiles {
     return (static_cast<int64_t>(tile.batch) * n + tile.n) * m + tile.m;
   }
 
- private:
-  WARPLOOM_FN Tile item(int index) const noexcept {
+  /// This CTA's tile of a work item.
+  WARPLOOM_FN Tile operator[](int index) const noexcept {
     int rest = 0;
     if constexpr (batches || may_split) rest = tiles_.by_all.quotient(index);
     const uint32_t rank = arch::cluster_rank();
@@ -69,6 +70,8 @@ class SplitTiles {
     take_share(tile, rest - tile.batch * splits_, by_splits_.quotient(k_blocks_ + splits_ - 1));
     return tile;
   }
+
+ private:
   WARPLOOM_FN void take_share(Tile& tile, int split, int share) const noexcept {
     tile.split = split;
     tile.k_begin = split * share;
@@ -79,6 +82,23 @@ class SplitTiles {
   const PreparedTiles& tiles_;
   const Divisor& by_splits_;
   int k_blocks_, splits_, items_;
+};
+
+/// Such items as a schedule: every role goes through this cluster's share of them.
+template <class Items>
+class FixedShare {
+ public:
+  struct Storage {};
+  static WARPLOOM_FN void init_barriers(Storage&) noexcept {}
+
+  WARPLOOM_FN FixedShare(Storage&, const Items& items) noexcept : items_(items) {}
+  template <class Role>
+  WARPLOOM_FN const Items& tiles() const noexcept {
+    return items_;
+  }
+
+ private:
+  Items items_;
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

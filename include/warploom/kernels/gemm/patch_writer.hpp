@@ -1,38 +1,81 @@
-// From a math group's accumulator to global memory, patch by patch, each through a shared-memory slot and a TMA store
-// that overlaps with the next patch and with the next tile.
+// From the accumulator of a group of four warps, in registers or in tensor memory, to global memory, patch by patch,
+// each through a shared-memory slot and a TMA store that overlaps with the next patch and with the next tile.
 //
 // With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
 // D in the same place and stores it, and gives the slot back once the store has read it.
 //
 //   using Writer = PatchWriter<Params, 64, 256, 64, 2, 2, false, Roles>;
-//   writer.prepare(left, right);                  // math, before the product: the bias is on its way
-//   writer.write(sum, {}, left, right, batch);    // math: every thread of the group; and finish() before the role ends
-//   loader.load(group, left, right, batch);       // epilogue-load: one lane
+//   writer.write(sum, {}, bias, left, right, batch);  // every thread of the group; and finish() before the role ends
+//   loader.load(group, left, right, batch);           // epilogue-load: one lane
 #pragma once
 
 #include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/proxy.hpp"
 #include "warploom/arch/tma.hpp"
-#include "warploom/kernels/hopper/patch.hpp"
+#include "warploom/kernels/gemm/patch.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/types/epilogue.hpp"
 #include "warploom/types/unrolled.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number.
-template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles>
+// Where in a tile the rows and columns of a block of the accumulator lie: each warp has 16 rows of it. `together`: they
+// follow each other, so that one copy brings all of them.
+
+/// Registers of wgmma, or tensor memory of 64 rows: a block is 64 rows.
+struct BlockAfterBlock {
+  static constexpr bool together = true;
+  static WARPLOOM_CONST_FN int row(int block, uint32_t warp) { return 64 * block + 16 * static_cast<int>(warp); }
+  static WARPLOOM_CONST_FN int column(uint32_t) { return 0; }
+};
+/// Tensor memory of 128 rows (hardware.md §4.8, layouts A and D): a warp has 32 rows, half of them in each block.
+struct WarpAfterWarp {
+  static constexpr bool together = false;
+  static WARPLOOM_CONST_FN int row(int block, uint32_t warp) { return 16 * block + 32 * static_cast<int>(warp); }
+  static WARPLOOM_CONST_FN int column(uint32_t) { return 0; }
+};
+/// Tensor memory of a pair's 128 rows, 64 of them in each CTA (layout B): the last two warps have the second half of
+/// the columns.
+template <int half>
+struct HalfBesideHalf {
+  static constexpr bool together = false;
+  static WARPLOOM_CONST_FN int row(int block, uint32_t warp) { return 16 * block + 32 * static_cast<int>(warp % 2); }
+  static WARPLOOM_CONST_FN int column(uint32_t warp) { return static_cast<int>(warp / 2) * half; }
+};
+
+/// What is applied to every element before it is rounded: the launch's activation, or a function object of the user's.
+struct ChosenActivation {
+  template <class Patch, class Params>
+  static WARPLOOM_FN void apply(Patch& patch, const Params& params) noexcept {
+    patch.apply(params.activation);
+  }
+};
+template <class Function>
+struct Elementwise {
+  template <class Patch, class Params>
+  static WARPLOOM_FN void apply(Patch& patch, const Params&) noexcept {
+    patch.each(Function{});
+  }
+};
+
+/// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number. An accumulator
+/// that is not in registers brings any patch of itself (`take`), and hears when the last one has been taken (`done`).
+template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
+          class Places = BlockAfterBlock, class Function = ChosenActivation>
 class PatchWriter {
  public:
   using Patch = warploom::Patch<patch_columns, swap>;
   static constexpr int per_row = columns / patch_columns;
   static constexpr int patches = rows / 64 * per_row;
   static constexpr int plain_columns = columns < 64 ? columns : 64;
-  static constexpr int longest = rows > columns ? rows : columns;
+  /// Rows of C that one copy brings, and of D that one takes away: a warp's, or all.
+  static constexpr int store_rows = swap ? Patch::output_rows : static_cast<int>(Patch::warp_rows);
+  static constexpr int load_rows = Places::together ? Patch::output_rows : store_rows;
+  static_assert(!swap || Places::together, "warploom: only rows that follow each other can change sides");
   static_assert(rows % 64 == 0 && columns % patch_columns == 0, "warploom: the tile does not divide into patches");
   static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
 
-  /// A patch by the rows of the operands it starts at.
+  /// A patch, or one warp's part of it, by the rows of the operands it starts at.
   struct At {
     int left, right;
     WARPLOOM_FN int row() const noexcept { return swap ? right : left; }  ///< of the output
@@ -40,7 +83,10 @@ class PatchWriter {
     WARPLOOM_FN bool inside(const Params& params) const noexcept { return row() < params.m && column() < params.n; }
   };
   static WARPLOOM_FN At patch_at(int index, int left, int right) noexcept {
-    return {left + 64 * (index / per_row), right + patch_columns * (index % per_row)};
+    return {left + Places::row(index / per_row, 0), right + patch_columns * (index % per_row)};
+  }
+  static WARPLOOM_FN At part_of(const At& patch, uint32_t warp) noexcept {
+    return {patch.left + Places::row(0, warp), patch.right + Places::column(warp)};
   }
 
   /// One slot: what TMA brings of C in 16 bits, or half of it in 32.
@@ -62,7 +108,6 @@ class PatchWriter {
     typename Ring::TileStorage rings[groups];
   };
   struct SmallStorage {
-    float bias[groups][longest];
     typename Ring::BarrierStorage barriers[groups];
   };
   static WARPLOOM_FN void init_barriers(SmallStorage& storage) noexcept {
@@ -71,21 +116,12 @@ class PatchWriter {
 
   WARPLOOM_FN PatchWriter(const Params& params, SlotStorage& slot_storage, SmallStorage& storage,
                           uint32_t group) noexcept
-      : params_(params), storage_(&storage), group_(group), ring_(slot_storage.rings[group], storage.barriers[group]) {}
+      : params_(params), group_(group), ring_(slot_storage.rings[group], storage.barriers[group]) {}
 
-  /// Asks for the bias of the tile that starts at these rows of the operands.
-  WARPLOOM_FN void prepare(int left, int right) noexcept {
-    if (params_.bias_along == BiasAlong::none) return;
-    const int first = along_right() ? right : left, extent = params_.bias_along == BiasAlong::n ? params_.n : params_.m;
-    WARPLOOM_UNROLL
-    for (int i = 0; i < bias_values; ++i) {
-      const int at = first + 128 * i + static_cast<int>(place_.thread());
-      bias_[i] = at < extent ? bias(at) : 0.0f;
-    }
-  }
-
+  /// The tile that starts at these rows of the operands. `bias`: in shared memory, of the tile's right or left rows.
   template <class Accumulator>
-  WARPLOOM_FN void write(const Accumulator& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
+  WARPLOOM_FN void write(Accumulator& sum, const PartialSums& parts, const float* bias, int left, int right,
+                         int batch) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
     if (!swap && params_.plain) {
@@ -99,26 +135,25 @@ class PatchWriter {
                                       : write_halves<false>(sum, left, right, batch, f16s);
       return;
     }
-    if (params_.bias_along != BiasAlong::none) {
-      group_sync();  // the last tile's has been read
-      WARPLOOM_UNROLL
-      for (int i = 0; i < bias_values; ++i) {
-        const uint32_t at = 128 * i + place_.thread();
-        if (at < longest) arch::store_shared(&storage_->bias[group_][at], bias_[i]);
-      }
-      group_sync();
-    }
+    const auto place_of = [&](int index) WARPLOOM_LAMBDA { return patch_at(index, left, right); };
+    const int last = in_registers<Accumulator> ? 0 : last_patch(patches, place_of);
     WARPLOOM_ROLLED
     for (int index = 0; index < patches; ++index) {
-      const At at = patch_at(index, left, right);
+      const At at = place_of(index);
       if (!at.inside(params_)) continue;
       Patch patch(place_);
-      // One branch per patch instead of as many copies of what follows.
-      if (parts.splits > 1) patch.take(parts, index * Patch::values, params_.alpha);
-      unrolled<patches>([&](int i) WARPLOOM_LAMBDA {
-        if (i == index && parts.splits <= 1) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
-      });
-      finish(patch, at, index, batch);
+      if (parts.splits > 1) {
+        patch.take(parts, index * Patch::values, params_.alpha);
+      } else if constexpr (in_registers<Accumulator>) {
+        // One branch per patch instead of as many copies of what follows.
+        unrolled<patches>([&](int i) WARPLOOM_LAMBDA {
+          if (i == index) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
+        });
+      } else {
+        patch.take(sum, index / per_row, index % per_row * Patch::values, params_.alpha);
+        if (index == last) sum.done();
+      }
+      finish(patch, at, index, bias, batch);
     }
     if (residual()) release_stored(0);
   }
@@ -160,19 +195,32 @@ class PatchWriter {
     }
     WARPLOOM_FN void bring(Ring& ring, const At& at, int columns_on, int batch) noexcept {
       auto slot = ring.produce();
-      arch::tma_load<1>(ring.tile(slot.index()).address(), params_.c, arch::shared_address(slot.mbar()),
-                        arch::Coord3{at.column() + columns_on, at.row(), batch});
+      WARPLOOM_UNROLL
+      for (uint32_t warp = 0; warp < (Places::together ? 1 : 4); ++warp) {
+        const At part = part_of(at, warp);
+        arch::tma_load<1>(ring.tile(slot.index()).address() + warp * Patch::warp_bytes, params_.c,
+                          arch::shared_address(slot.mbar()),
+                          arch::Coord3{part.column() + columns_on, part.row(), batch});
+      }
     }
     const Params& params_;
     Ring rings_[2];
   };
 
  private:
-  static constexpr int bias_values = (longest + 127) / 128;
+  template <class Accumulator>
+  static constexpr bool in_registers = !requires(Accumulator& sum) { sum.done(); };
   static constexpr int first_barrier = 2;
 
   WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
-  WARPLOOM_FN bool along_right() const noexcept { return (params_.bias_along == BiasAlong::n) != swap; }
+  /// The last of `count` patches that is not wholly beyond the output; -1: all are.
+  template <class PlaceOf>
+  WARPLOOM_FN int last_patch(int count, PlaceOf&& place_of) const noexcept {
+    WARPLOOM_ROLLED
+    while (--count >= 0)
+      if (place_of(count).inside(params_)) break;
+    return count;
+  }
   /// Who stages together, and which of them stores: a warp, or swapped the group.
   WARPLOOM_FN bool stores() const noexcept { return swap ? place_.thread() == 0 : place_.lane == 0; }
   WARPLOOM_FN void sync() const noexcept {
@@ -185,56 +233,69 @@ class PatchWriter {
 
   /// What most launches do, nothing but a product in 16 bits, without a branch per patch.
   template <bool scaled, class Accumulator, class Pack>
-  WARPLOOM_FN void write_halves(const Accumulator& sum, int left, int right, int batch, Pack&& pack) noexcept {
+  WARPLOOM_FN void write_halves(Accumulator& sum, int left, int right, int batch, Pack&& pack) noexcept {
     const float alpha = scaled ? params_.alpha : 1.0f;
     constexpr int plain_per_row = (columns + plain_columns - 1) / plain_columns, all = rows / 64 * plain_per_row;
-    unrolled<(all + slots - 1) / slots>([&](int round) WARPLOOM_LAMBDA {
+    constexpr int rounds = (all + slots - 1) / slots;
+    // The last of a row may begin before the one before it ends: both store the same there.
+    const auto column_of = [](int index) WARPLOOM_LAMBDA {
+      const int end = (index % plain_per_row + 1) * plain_columns;
+      return (end < columns ? end : columns) - plain_columns;
+    };
+    const auto place_of = [&](int index) WARPLOOM_LAMBDA {
+      return At{left + Places::row(index / plain_per_row, 0), right + column_of(index)};
+    };
+    const auto one_round = [&](int round, int last) WARPLOOM_LAMBDA {
       const auto each = [&](auto&& f) WARPLOOM_LAMBDA {  // patch of the round, with its slot
         unrolled<slots>([&](int slot) WARPLOOM_LAMBDA {
           const int index = round * slots + slot;
           if (index >= all) return;
-          // The last of a row may begin before the one before it ends: both store the same there.
-          const int block = index / plain_per_row, end = (index % plain_per_row + 1) * plain_columns;
-          const int column = (end < columns ? end : columns) - plain_columns;
-          const At at{left + 64 * block, right + column};
-          if (at.inside(params_)) f(block, column, at, ring_.tile(slot).data);
+          const At at = place_of(index);
+          if (at.inside(params_)) f(index, at, ring_.tile(slot).data);
         });
       };
       if (stores()) arch::bulk_wait_group_read<0>();
       arch::syncwarp();
-      each([&](int block, int column, const At&, char* slot) WARPLOOM_LAMBDA {
+      each([&](int index, const At&, char* slot) WARPLOOM_LAMBDA {
         warploom::Patch<plain_columns, swap> patch(place_);
-        patch.take(sum, block, column / 2, alpha);
+        patch.take(sum, index / plain_per_row, column_of(index) / 2, alpha);
+        if constexpr (!in_registers<Accumulator>)
+          if (index == last) sum.done();
         patch.stage_halves({slot, slot}, pack);
       });
       arch::fence_proxy_async_shared();  // the dearest part of all: once for all slots
       arch::syncwarp();
       if (stores()) {
-        const uint32_t share = Patch::warp_rows * place_.warp;
-        each([&](int, int, const At& at, char* slot) WARPLOOM_LAMBDA {
-          arch::tma_store(params_.d, arch::shared_address(slot) + 128 * share,
-                          arch::Coord3{at.column(), at.row() + static_cast<int>(share), batch});
+        each([&](int, const At& at, char* slot) WARPLOOM_LAMBDA {
+          const At part = part_of(at, place_.warp);
+          arch::tma_store(params_.d, arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
+                          arch::Coord3{part.column(), part.row(), batch});
         });
         arch::bulk_commit_group();
       }
-    });
+    };
+    if constexpr (in_registers<Accumulator>) {
+      unrolled<rounds>([&](int round) WARPLOOM_LAMBDA { one_round(round, 0); });
+    } else {
+      const int last = last_patch(all, place_of);
+      WARPLOOM_ROLLED
+      for (int round = 0; round < rounds; ++round) one_round(round, last);
+    }
   }
 
-  WARPLOOM_FN float bias(int at) const noexcept {
-    if (params_.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params_.bias) + at);
-    return widen(params_.bias_type, arch::load_global(static_cast<const uint16_t*>(params_.bias) + at));
-  }
-
-  WARPLOOM_FN void finish(Patch& patch, const At& at, int index, int batch) noexcept {
+  WARPLOOM_FN void finish(Patch& patch, const At& at, int index, const float* bias, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
     if (residual()) release_stored(slots > 2 && !wide ? 1 : 0);
     const PatchSlots in = next_slots(wide);
     if (params_.c_path == Path::plain) bring_plain(in, at, batch, wide);
     if (params_.c_path != Path::none) patch.add_residual(params_.beta, params_.c_type, in);
-    if (params_.bias_along != BiasAlong::none)
-      patch.add_bias(storage_->bias[group_] + (along_right() ? index % per_row * patch_columns : index / per_row * 64),
-                     along_right());
-    patch.apply(params_.activation);
+    if (params_.bias_along != BiasAlong::none) {
+      const bool along_right = bias_along_right<swap>(params_);
+      patch.add_bias(bias + (along_right ? index % per_row * patch_columns + Places::column(place_.warp)
+                                         : Places::row(index / per_row, place_.warp)),
+                     along_right);
+    }
+    Function::apply(patch, params_);
     if (!residual()) wait_for_slot(wide);
     sync();
     patch.stage(params_.d_type, in);
@@ -277,17 +338,22 @@ class PatchWriter {
       ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - held_) % slots);
   }
 
+  /// What this warp, or a group that has swapped, copies of a patch.
+  WARPLOOM_FN At own_part(const At& patch) const noexcept { return swap ? patch : part_of(patch, place_.warp); }
+
   /// C, where TMA cannot read it or nobody could know in time that it is needed.
-  WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
+  WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
     wait_for_slot(wide);
     sync();
+    const At at = own_part(patch);
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
     Patch::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(), place_);
     sync();
   }
 
-  WARPLOOM_FN void store(const PatchSlots& in, const At& at, int batch, bool wide) const noexcept {
+  WARPLOOM_FN void store(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
+    const At at = own_part(patch);
     const auto size = static_cast<int64_t>(size_of(params_.d_type));
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
     const bool ragged = params_.d_path == Path::plain ||
@@ -300,23 +366,20 @@ class PatchWriter {
     if (stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
-        const int row = at.row() + (swap ? 0 : static_cast<int>(Patch::warp_rows * place_.warp));
-        arch::tma_store(params_.d, arch::shared_address(in.first) + share, arch::Coord3{at.column(), row, batch});
+        arch::tma_store(params_.d, arch::shared_address(in.first) + share, arch::Coord3{at.column(), at.row(), batch});
         if (wide)
           arch::tma_store(params_.d, arch::shared_address(in.second) + share,
-                          arch::Coord3{at.column() + Patch::output_columns / 2, row, batch});
+                          arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
     }
   }
 
   const Params& params_;
-  SmallStorage* storage_;
   uint32_t group_;
   Ring ring_;
   GroupPlace place_;
   int held_ = 0;  ///< slots of the last patches, with a residual not yet given back
-  float bias_[bias_values] = {};
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE

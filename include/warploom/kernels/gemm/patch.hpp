@@ -1,6 +1,7 @@
-// The epilogue's unit of work: 64 left rows x `columns` right rows of the product, in the registers of a warpgroup, on
-// their way to an output tile in shared memory. fp32 arithmetic and one rounding: acc -> * alpha -> + beta * C -> +
-// bias -> activation -> cast.
+// The epilogue's unit of work: 64 left rows x `columns` right rows of the product, 16 rows for each of four warps, in
+// their registers on the way to an output tile in shared memory. wgmma leaves its sums like that, and a load of 16 x
+// 256 bits from tensor memory brings them so. fp32 arithmetic and one rounding: acc -> * alpha -> + beta * C -> + bias
+// -> activation -> cast.
 //
 //   Patch<64, false> patch(place);  patch.take(sum, block, first, alpha);      // every thread of the group
 //   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);  patch.apply(Activation::silu);
@@ -14,7 +15,7 @@
 #include "warploom/arch/math.hpp"
 #include "warploom/arch/matrix.hpp"
 #include "warploom/kernels/activation.hpp"
-#include "warploom/kernels/hopper/split_sum.hpp"
+#include "warploom/kernels/gemm/split_sum.hpp"
 #include "warploom/pipeline/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -36,6 +37,19 @@ WARPLOOM_FN float widen(DType type, uint32_t bits) noexcept {
   return type == DType::f16 ? arch::to_float(f16{static_cast<uint16_t>(bits)}) : arch::as_float(bits << 16);
 }
 
+/// The bias as a tile sees it: one value per right row or per left row.
+template <bool swap, class Params>
+WARPLOOM_FN bool bias_along_right(const Params& params) noexcept {
+  return (params.bias_along == BiasAlong::n) != swap;
+}
+/// Its element at a row or column of D; 0 beyond the last.
+template <class Params>
+WARPLOOM_FN float bias_at(const Params& params, int at) noexcept {
+  if (at >= (params.bias_along == BiasAlong::n ? params.n : params.m)) return 0.0f;
+  if (params.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params.bias) + at);
+  return widen(params.bias_type, arch::load_global(static_cast<const uint16_t*>(params.bias) + at));
+}
+
 template <int columns_, bool swap>
 class Patch {
  public:
@@ -50,7 +64,9 @@ class Patch {
   /// Registers [first, first + values) of a block of the accumulator, times alpha.
   template <class Accumulator>
   WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
-    if (alpha == 1.0f) {  // most often; where the caller says so, these are not even copies
+    if constexpr (requires { sum.take(v_, block, first, alpha); }) {
+      sum.take(v_, block, first, alpha);
+    } else if (alpha == 1.0f) {  // most often; where the caller says so, these are not even copies
       WARPLOOM_UNROLL
       for (int i = 0; i < values; ++i) v_[i] = sum.value(block, first + i);
     } else {
@@ -94,7 +110,7 @@ class Patch {
     }
   }
 
-  /// + the bias of the patch's right rows (`along_right`) or left rows, in shared memory.
+  /// + the bias of the patch's right rows (`along_right`) or of this warp's left rows, in shared memory.
   WARPLOOM_FN void add_bias(const float* bias, bool along_right) noexcept {
     if (along_right) {
       WARPLOOM_UNROLL
@@ -104,12 +120,19 @@ class Patch {
         v_[i + 2] = arch::add(v_[i + 2], b.first), v_[i + 3] = arch::add(v_[i + 3], b.second);
       }
     } else {
-      const float upper = arch::load_shared(bias + row(0)), lower = arch::load_shared(bias + row(2));
+      const float* const own = bias + place_.lane / 4;
+      const float upper = arch::load_shared(own), lower = arch::load_shared(own + 8);
       WARPLOOM_UNROLL
       for (int i = 0; i < values; ++i) v_[i] = arch::add(v_[i], i % 4 < 2 ? upper : lower);
     }
   }
 
+  /// v = f(v), in fp32, before the rounding.
+  template <class F>
+  WARPLOOM_FN void each(F&& f) noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
+  }
   /// The activation is the same for the whole launch: one branch, then straight code.
   WARPLOOM_FN void apply(Activation activation) noexcept {
     switch (activation) {
@@ -153,15 +176,17 @@ class Patch {
     }
   }
 
-  // ---- element by element, for tensors that TMA's 16-byte rules keep it from; element (0, 0) of the patch is given,
-  // and `rows` x `columns_left` elements exist from there on. Each warp has its own rows, unless the patch is swapped.
+  // ---- element by element, for tensors that TMA's 16-byte rules keep it from; the first element that is this warp's,
+  // or of a swapped patch, is given, and `rows` x `columns_left` elements exist from there on.
 
   /// Brings C to the slots, and zeros where there is none: the whole patch is read.
   static WARPLOOM_FN void copy_in(DType type, const PatchSlots& slots, const void* c, int64_t stride, int rows,
                                   int columns_left, const GroupPlace& place_of) noexcept {
-    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
-      const int64_t from = r * stride + col;
-      const bool there = inside(r, col, rows, columns_left);
+    const uint32_t first = own_rows(place_of);
+    each_place(place_of, [&](uint32_t row_of, uint32_t col) WARPLOOM_LAMBDA {
+      const uint32_t r = first + row_of;
+      const int64_t from = row_of * stride + col;
+      const bool there = inside(row_of, col, rows, columns_left);
       if (type == DType::f32)
         arch::store_shared(reinterpret_cast<float*>(place<4>(r, col, slots)),
                            there ? arch::load_global(static_cast<const float*>(c) + from) : 0.0f);
@@ -173,9 +198,11 @@ class Patch {
   /// Takes a staged patch to D.
   static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
                                    int columns_left, const GroupPlace& place_of) noexcept {
-    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
-      if (!inside(r, col, rows, columns_left)) return;
-      const int64_t to = r * stride + col;
+    const uint32_t first = own_rows(place_of);
+    each_place(place_of, [&](uint32_t row_of, uint32_t col) WARPLOOM_LAMBDA {
+      if (!inside(row_of, col, rows, columns_left)) return;
+      const uint32_t r = first + row_of;
+      const int64_t to = row_of * stride + col;
       if (type == DType::f32)
         arch::store_global(static_cast<float*>(d) + to,
                            arch::load_shared(reinterpret_cast<const float*>(place<4>(r, col, slots))));
@@ -258,23 +285,21 @@ class Patch {
   static WARPLOOM_FN bool inside(uint32_t r, uint32_t c, int rows, int columns_left) noexcept {
     return static_cast<int>(r) < rows && static_cast<int>(c) < columns_left;
   }
-  /// Of the patch, those that are this thread's to copy.
+  /// The first line of the slots that this warp, or all of a group that has swapped, copies.
+  static WARPLOOM_FN uint32_t own_rows(const GroupPlace& place_of) noexcept {
+    return swap ? 0 : warp_rows * place_of.warp;
+  }
+  /// Of those, the places that are this thread's.
   template <class F>
   static WARPLOOM_FN void each_place(const GroupPlace& place_of, F&& f) noexcept {
     constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
-    const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
     WARPLOOM_ROLLED
     for (uint32_t e = swap ? place_of.thread() : place_of.lane; e < mine * output_columns; e += threads) {
-      f(first + e / output_columns, e % output_columns);
+      f(e / output_columns, e % output_columns);
     }
   }
 
   WARPLOOM_FN void add(int i, float beta, float c) noexcept { v_[i] = arch::fma(beta, c, v_[i]); }
-  template <class F>
-  WARPLOOM_FN void each(F&& f) noexcept {
-    WARPLOOM_UNROLL
-    for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
-  }
 
   WARPLOOM_FN void stage_floats(const PatchSlots& slots) const noexcept {
     WARPLOOM_UNROLL

@@ -1,0 +1,14 @@
+// The loom's instantiations of one part of blackwell_gemm.def; blackwell_gemm_part_*.cpp define WARPLOOM_PART and
+// include this.
+#pragma once
+
+#include "kernels/gemm_entry.hpp"
+
+namespace warploom {
+
+#define WARPLOOM_BLACKWELL_GEMM(key, ...) \
+  template void gemm_entry<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)>(const void*);
+#include "warploom/kernels/blackwell_gemm.def"
+#undef WARPLOOM_BLACKWELL_GEMM
+
+}  // namespace warploom

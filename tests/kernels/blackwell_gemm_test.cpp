@@ -1,0 +1,212 @@
+// The Blackwell GEMMs on the loom, under the checker: every configuration, types, tails, strides, epilogues, splits.
+#include "kernels/gemm_cases.hpp"
+#include "kernels/gemm_entry.hpp"
+#include "kernels/gemm_params.hpp"
+#include "warploom/loom/tensor_map.hpp"
+
+namespace warploom::test {
+namespace {
+
+class BlackwellGemms : public testing::TestWithParam<const GemmConfig*> {};
+class BlackwellGemmsFull : public testing::TestWithParam<const GemmConfig*> {};
+
+TEST_P(BlackwellGemms, AnyProblem) { run_random(*GetParam(), 8, 3); }
+TEST_P(BlackwellGemmsFull, AnyProblem) { run_random(*GetParam(), 150, 4); }
+
+TEST_P(BlackwellGemms, EmptyAndTiny) {
+  const GemmConfig& config = *GetParam();
+  expect_right(config, {.spec = {.m = 0, .n = 8, .k = 8}});
+  expect_right(config, {.spec = {.m = 8, .n = 0, .k = 8}});
+  expect_right(config, {.spec = {.m = 8, .n = 8, .k = 8, .batch = 0}});
+  expect_right(config, {.spec = {.m = 1, .n = 1, .k = 1, .fill = Fill::integer}});
+  // A product over nothing leaves the epilogue.
+  expect_right(config, {.spec = {.m = 5, .n = 16, .k = 0, .bias = BiasAlong::n, .beta = 1.0f, .fill = Fill::integer}});
+  expect_right(config, {.spec = {.m = 5, .n = 16, .k = 0, .fill = Fill::integer}, .splits = 2});
+}
+
+/// 1 to 17 rows, less than one K block and a little more than one, with a tail in every direction.
+TEST_P(BlackwellGemms, FewRows) {
+  const GemmConfig& config = *GetParam();
+  for (int m = 1; m <= 17; ++m)
+    expect_right(config, {.spec = {.m = m,
+                                   .n = 40 + m,
+                                   .k = m % 2 == 0 ? config.shape.tile_k / 2 + 1 : config.shape.tile_k + m,
+                                   .bias = m % 3 == 0 ? BiasAlong::n : BiasAlong::m,
+                                   .beta = m % 2 == 0 ? 1.0f : 0.0f,
+                                   .fill = Fill::integer}});
+}
+
+/// More tiles than CTAs, of three matrices: at least three for each, with tails in all dimensions. Sums in fp32.
+TEST_P(BlackwellGemms, SeveralTilesOfSeveralMatrices) {
+  const GemmConfig& config = *GetParam();
+  const GemmShape& s = config.shape;
+  const int left = s.tile_left * s.cluster_left, right = s.tile_right * s.cluster_right;
+  for (float beta : {0.0f, 0.5f})
+    expect_right(config, {.spec = {.m = s.swap ? right + 3 : left + 5,
+                                   .n = s.swap ? left + 5 : right + 3,
+                                   .k = 2 * s.tile_k + 7,
+                                   .batch = 3,
+                                   .d = DType::f32,
+                                   .beta = beta,
+                                   .fill = beta == 0 ? Fill::normal : Fill::integer},
+                          .sms = s.cluster_size()});
+}
+
+TEST_P(BlackwellGemms, SplitsInAnyOrder) {
+  const GemmConfig& config = *GetParam();
+  for (const char* schedule : {"eager", "lazy", "adversarial", "random:5"})
+    for (int splits : {2, 5, 16})  // more than there are K blocks, too
+      expect_right(config, {.spec = {.m = 70,
+                                     .n = 72,
+                                     .k = 4 * config.shape.tile_k + 3,
+                                     .bias = BiasAlong::n,
+                                     .beta = 0.5f,
+                                     .fill = Fill::integer},
+                            .splits = splits,
+                            .sms = 4 * config.shape.cluster_size(),
+                            .schedule = *loom::Schedule::parse(schedule)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, BlackwellGemms, testing::ValuesIn(all_configs(Chip::sm100)), name_of_config);
+INSTANTIATE_TEST_SUITE_P(Every, BlackwellGemmsFull, testing::ValuesIn(all_configs(Chip::sm100)), name_of_config);
+
+/// One configuration of every place that rows and columns of a tile may have in tensor memory, and a swapped one.
+std::vector<const GemmConfig*> one_of_each_kind() {
+  std::vector<const GemmConfig*> list;
+  for (const char* key : {"bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-128x32-1sm-1x1-k2", "bf16-kk-64x128-2sm-2x2-clc",
+                          "bf16-kk-128x128-2sm-4x1", "bf16-kk-64x32-1sm-1x1-k4-swap"}) {
+    const Result<const GemmConfig*> config = find_gemm_config(key);
+    EXPECT_TRUE(config) << key;
+    list.push_back(*config);
+  }
+  return list;
+}
+
+/// Every type of output with every path, bias and residual.
+TEST(BlackwellEpilogues, EveryCombination) {
+  for (const GemmConfig* config : one_of_each_kind()) {
+    uint64_t seed = 1;
+    for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3})
+      for (BiasAlong bias : {BiasAlong::none, BiasAlong::n, BiasAlong::m})
+        for (float beta : {0.0f, -0.5f})
+          for (bool odd : {false, true})
+            for (Activation activation : {Activation::none, Activation::relu}) {
+              expect_right(*config, {.spec = {.m = 67,
+                                              .n = 70,
+                                              .k = 65,
+                                              .d = d,
+                                              .bias = bias,
+                                              .bias_type = seed % 3 == 0   ? DType::f32
+                                                           : seed % 3 == 1 ? DType::bf16
+                                                                           : DType::f16,
+                                              .activation = activation,
+                                              .alpha = 0.5f,
+                                              .beta = beta,
+                                              .fill = Fill::integer,
+                                              .seed = seed,
+                                              .odd_output = odd,
+                                              .in_place = seed % 2 == 0}});
+              ++seed;
+              if (HasFailure()) return;
+            }
+  }
+}
+
+/// fp32 and one rounding: on integers, an activation's own error is all there is.
+TEST(BlackwellEpilogues, ActivationsRoundOnce) {
+  for (const GemmConfig* config : one_of_each_kind())
+    for (Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::silu})
+      for (DType d : {DType::bf16, DType::f16, DType::f32}) {
+        SCOPED_TRACE(fmt::format("{} activation {} to {}", config->key, static_cast<int>(activation), name_of(d)));
+        GemmData data({.m = 200,
+                       .n = 136,
+                       .k = 40,
+                       .d = d,
+                       .bias = BiasAlong::n,
+                       .activation = activation,
+                       .alpha = 0.015625f,  // small sums: beyond -10 gelu_tanh is 0, where the answer is below 1e-38
+                       .beta = 0.125f,
+                       .fill = Fill::integer});
+        const GemmProblem problem = data.problem();
+        const Result<GemmPlan> plan = plan_gemm(problem, *config, 1, ChipLimits::of(Chip::sm100));
+        ASSERT_TRUE(plan) << plan.error();
+        const Result<loom::Outcome> outcome = run_on_loom(problem, *plan);
+        ASSERT_TRUE(outcome && outcome->ok());
+        const GemmData::Accuracy accuracy = data.compare();
+        if (d == DType::f32) {
+          EXPECT_LE(accuracy.max_ulps, 4);
+        } else {
+          EXPECT_LE(accuracy.max_ulps, 1);
+          EXPECT_LT(static_cast<double>(accuracy.rounding_mismatches), 1e-3 * 200 * 136);
+        }
+      }
+}
+
+/// Rows of tf32: the low 13 bits of an f32 do not count.
+TEST(BlackwellGemm, F32OperandsAreTf32) {
+  const Result<const GemmConfig*> config = find_gemm_config("tf32-kk-128x128-1sm-1x1");
+  ASSERT_TRUE(config);
+  GemmData data({.m = 140, .n = 136, .k = 100, .a = DType::f32, .b = DType::f32, .d = DType::f32});
+  const GemmProblem problem = data.problem();
+  const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, ChipLimits::of(Chip::sm100));
+  ASSERT_TRUE(plan) << plan.error();
+  const Result<loom::Outcome> outcome = run_on_loom(problem, *plan);
+  ASSERT_TRUE(outcome && outcome->ok());
+  EXPECT_LT(data.compare().diff, 1e-12);
+}
+
+/// Few rows: the first weights are asked for before earlier grids are done; with many they are not.
+TEST(BlackwellGemm, AsksForWeightsAhead) {
+  for (int m : {16, 128}) {
+    GemmData data({.m = m, .n = 300, .k = 1000, .fill = Fill::integer});
+    const GemmProblem problem = data.problem();
+    const Result<GemmPlan> plan = plan_gemm(problem, ChipLimits::of(Chip::sm100));
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_EQ(plan->weight_blocks > 0, m < 128);
+    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan);
+    ASSERT_TRUE(outcome && outcome->ok());
+    EXPECT_TRUE(data.acceptable(data.compare()));
+  }
+}
+
+/// A function object of the user's in place of the activation, by the header template.
+struct HardClamp {
+  WARPLOOM_FN float operator()(float x) const noexcept { return arch::minimum(arch::maximum_or_nan(x, -4.0f), 6.0f); }
+};
+using ClampedGemm = BlackwellGemm<bf16, bf16, Major::k, Major::k, 128, 64, 1, 1, 1, TileSource::fixed, 1, false,
+                                  Elementwise<HardClamp>>;
+
+TEST(BlackwellGemm, TakesAUsersFunction) {
+  GemmData data({.m = 150, .n = 72, .k = 100, .d = DType::f32, .beta = 1.0f, .fill = Fill::integer});
+  GemmProblem problem = data.problem();
+  const auto run = [&](loom::Entry entry) {
+    const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x64-1sm-1x1");
+    EXPECT_TRUE(config);
+    const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, ChipLimits::of(Chip::sm100));
+    const Result<GemmLaunch> launch = make_launch(
+        problem, *plan, nullptr, [](const TensorMapArgs& args) { return loom::encode_tensor_map(args, Chip::sm100); });
+    EXPECT_TRUE(launch) << launch.error();
+    const loom::Outcome outcome = loom::launch({.grid = launch->grid,
+                                                .cluster = launch->cluster,
+                                                .threads = launch->threads,
+                                                .shared_bytes = launch->shared_bytes},
+                                               entry, &launch->params, gemm_tensors(problem, *plan, nullptr));
+    EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
+    std::vector<float> d;
+    for (int row = 0; row < problem.m; ++row) {
+      const auto* at = static_cast<const float*>(problem.d.data) + row * problem.d.stride;
+      d.insert(d.end(), at, at + problem.n);
+    }
+    return d;
+  };
+  std::vector<float> plain =
+      run(&gemm_entry<BlackwellGemm<bf16, bf16, Major::k, Major::k, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>>);
+  problem = data.problem();
+  const std::vector<float> clamped = run(&gemm_entry<ClampedGemm>);
+  EXPECT_GT(std::count_if(plain.begin(), plain.end(), [](float x) { return x > 6.0f; }), 0);
+  for (float& x : plain) x = std::clamp(x, -4.0f, 6.0f);
+  EXPECT_EQ(plain, clamped);
+}
+
+}  // namespace
+}  // namespace warploom::test
