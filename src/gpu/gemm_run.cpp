@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "gpu/cluster_places.hpp"
 #include "gpu/gemm_kernels.hpp"
 #include "kernels/gemm_params.hpp"
 #include "warploom/gpu/gemm.hpp"
@@ -81,12 +82,12 @@ std::string allow_shared_memory(const GemmKernel& kernel) {
 bool same(const GemmShape& a, const GemmShape& b) {
   return a.chip == b.chip && a.tile_left == b.tile_left && a.tile_right == b.tile_right && a.tile_k == b.tile_k &&
          a.left_box_rows == b.left_box_rows && a.right_box_rows == b.right_box_rows &&
-         a.unit_columns == b.unit_columns && a.load_rows == b.load_rows && a.store_rows == b.store_rows &&
-         a.cta_group == b.cta_group && a.k_group == b.k_group && a.launch_control == b.launch_control &&
-         a.groups == b.groups && a.cluster_left == b.cluster_left && a.cluster_right == b.cluster_right &&
-         a.cluster_k == b.cluster_k && a.stages == b.stages && a.threads == b.threads &&
-         a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats && a.ping_pong == b.ping_pong &&
-         a.swap == b.swap;
+         a.unit_columns == b.unit_columns && a.rest_columns == b.rest_columns && a.load_rows == b.load_rows &&
+         a.store_rows == b.store_rows && a.cta_group == b.cta_group && a.k_group == b.k_group &&
+         a.launch_control == b.launch_control && a.groups == b.groups && a.cluster_left == b.cluster_left &&
+         a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k && a.stages == b.stages &&
+         a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats &&
+         a.ping_pong == b.ping_pong && a.swap == b.swap;
 }
 
 }  // namespace
@@ -152,6 +153,10 @@ Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const
       return Error{"K is split over more output tiles than a workspace has counters for; plan with fewer splits"};
     made->params.partials = reinterpret_cast<float*>(static_cast<std::byte*>(workspace.data) + counter_room);
   }
+  // Where each cluster has several tiles; with one, it does not matter which.
+  const int size = kernel->shape.cluster_size(), clusters = plan.ctas / size;
+  if (kernel->shape.cluster_k == 1 && gemm_tiles(problem, kernel->shape).clusters * problem.batch > clusters)
+    made->params.places = cluster_places(clusters, size);
   auto launch = std::make_shared<Prepared::Launch>(Prepared::Launch{kernel, *made});
   return Prepared{std::move(launch)};
 }

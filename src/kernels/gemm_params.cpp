@@ -97,6 +97,17 @@ class Maps {
               bool plain) {
     OutputBox box = output_box(shape, ref.type, store);
     if (plain) box.columns = static_cast<uint32_t>(shape.plain_columns);
+    output(to, ref, p, box);
+  }
+  /// The last store of a tile whose columns are not a multiple of its units.
+  template <class Pointer>
+  void output_rest(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape) {
+    OutputBox box = output_box(shape, ref.type, true);
+    box.columns = static_cast<uint32_t>(shape.rest_columns) % box.columns;
+    output(to, ref, p, box);
+  }
+  template <class Pointer>
+  void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const OutputBox& box) {
     make(to, ref.type, ref.data, {p.n, p.m, p.batch}, ref.stride, ref.batch_stride, box.columns, box.rows, box.swizzle);
   }
 
@@ -266,6 +277,8 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   }
   if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, false);
   if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true, params.plain);
+  if (params.d_path == Path::tma && shape.rest_columns != 0 && !params.plain)
+    maps.output_rest(params.d_rest, p.d, p, shape);
   if (!maps.error.empty()) return Error{maps.error};
   return launch;
 }

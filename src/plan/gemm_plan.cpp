@@ -13,10 +13,14 @@ constexpr int most_splits = 16;
 constexpr int panel = 8;          // cluster tiles
 constexpr int weight_blocks = 4;  // of K, that are asked for ahead
 
-/// Panels along the axis with which the clusters that run at one time touch the fewest operand rows.
+/// Panels along the axis with which the clusters that run at one time touch the fewest operand rows; but where CTAs of
+/// a cluster share one operand by multicast, so that clusters beside each other need the same rows of the other one,
+/// which neighbours on the chip fetch together (gpu/cluster_places.hpp).
 Raster raster_for(const GemmProblem& p, const GemmShape& s, int clusters) {
   const GemmTiles tiles = gemm_tiles(p, s);
   if (tiles.clusters <= clusters) return {};
+  if (s.cluster_left > 1) return {Raster::Along::n, panel};
+  if (s.cluster_right > 1) return {Raster::Along::m, panel};
   const double left_rows = static_cast<double>(s.tile_left) * s.cluster_left;
   const double right_rows = static_cast<double>(s.tile_right) * s.cluster_right;
   auto footprint = [&](double across, double across_rows, double length, double length_rows) {

@@ -115,6 +115,7 @@ struct BlackwellGemm {
                                    .left_box_rows = Payload::a_slice_rows,
                                    .right_box_rows = Payload::b_slice_rows,
                                    .unit_columns = patch_columns,
+                                   .rest_columns = 0,
                                    .plain_columns = Writer::plain_columns,
                                    .load_rows = Writer::load_rows,
                                    .store_rows = Writer::store_rows,
@@ -221,7 +222,7 @@ struct BlackwellGemm {
     return schedule.template tiles<Role>();
   }
   static WARPLOOM_FN Items items_of(const Params& p) noexcept {
-    return Items(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch);
+    return Items(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch);
   }
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }

@@ -20,8 +20,18 @@ namespace warploom {
 /// both.
 enum class Scaling : uint8_t { none, a_rows_b_blocks, a_rows_b_rows };
 
+/// Which place in the order of tiles each cluster of a launch begins with, a permutation. A GPU may profit: SMs that
+/// are near each other fetch an operand tile together if they need it at the same time.
+struct ClusterPlaces {
+  static constexpr int most = 160;
+  uint8_t places[most] = {};
+  int count = 0;  ///< of the launch's clusters; 0: cluster c has place c
+  WARPLOOM_CONST_FN int operator[](int cluster) const { return count == 0 ? cluster : places[cluster]; }
+};
+
 struct GemmParams {
   TensorMap left, right, left_scales, right_scales, c, d;
+  TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
   void* d_data = nullptr;
   const void* c_data = nullptr;
   const void* bias = nullptr;
@@ -42,6 +52,7 @@ struct GemmParams {
   Path d_path = Path::tma;
   bool plain = false;  ///< alpha * A * B in 16 bits, unswapped, not split, in rows that TMA can write to their ends
   PreparedTiles tiles = {};  ///< of clusters
+  ClusterPlaces places = {};
   Divisor by_splits = {};
 };
 
@@ -52,12 +63,14 @@ struct GemmParams {
 /// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled; of blocks: {4, 1} of {all, 1, 1}.
 /// C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in
 /// f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with
-/// Swizzle::b64.
+/// Swizzle::b64. Of the rest_columns that are left of a tile, the last store has a box of its own, d_rest: rest_columns
+/// wide, in f32 what is left of that after a box of D.
 struct GemmShape {
   Chip chip;
   int tile_left, tile_right, tile_k;  ///< of D per CTA, and elements per K block
   int left_box_rows, right_box_rows;
   int unit_columns;   ///< the epilogue works in units of 64 left rows x so many right rows
+  int rest_columns;   ///< ... the last of which may be narrower: so many, or 0
   int plain_columns;  ///< ... where nothing but the product is stored, perhaps with an overlap at a tile's end
   int load_rows;      ///< of C, that are loaded at a time
   int store_rows;     ///< of D, that are stored at a time

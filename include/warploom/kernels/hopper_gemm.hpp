@@ -22,12 +22,9 @@ namespace warploom {
 
 enum class HopperSchedule : uint8_t { one_group, cooperative, ping_pong };
 
-/// The widest patch, at most 64 columns in steps of 8, that divides a tile evenly.
-WARPLOOM_CONST_FN int patch_columns_of(int tile) {
-  int columns = 64;
-  while (tile % columns != 0) columns -= 8;
-  return columns;
-}
+/// Patches of 64 columns, where that divides a tile; of 32 otherwise, for which there are registers beside any tile,
+/// and a narrower one at the end. Narrow tiles are one patch.
+WARPLOOM_CONST_FN int patch_columns_of(int tile) { return tile < 64 ? tile : tile % 64 == 0 ? 64 : 32; }
 
 }  // namespace warploom
 
@@ -117,6 +114,7 @@ struct HopperGemm {
                                    .left_box_rows = Payload::a_slice_rows,
                                    .right_box_rows = Payload::b_slice_rows,
                                    .unit_columns = patch_columns,
+                                   .rest_columns = tile_right % patch_columns,
                                    .plain_columns = Writer::plain_columns,
                                    .load_rows = Writer::load_rows,
                                    .store_rows = Writer::store_rows,
@@ -134,10 +132,12 @@ struct HopperGemm {
                                    .launch_control = false,
                                    .swap = swap};
 
-  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {  // those that the load role uses
+    Input::init_barriers(storage.input_barriers);
+    Order::init_barriers(storage.order);
+  }
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
     Writer::init_barriers(storage.writer);
-    Order::init_barriers(storage.order);
     Meeting::init_barriers(storage.meeting);
     if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
   }
@@ -176,7 +176,7 @@ struct HopperGemm {
       turn = turn + 1 == Roles::groups ? 0 : turn + 1;
     } else {
       WARPLOOM_ROLLED
-      for (int patch = 0; patch < Writer::patches; ++patch) {
+      for (int patch = 0; patch < Writer::all_patches; ++patch) {
         WARPLOOM_UNROLL
         for (int i = 0; i < Roles::groups; ++i)
           loader.load_patch(i, patch, left_of(tile) + i * group_rows, right_of(tile), tile.batch);
@@ -200,8 +200,8 @@ struct HopperGemm {
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // the first CTA has it all
-      write(whole, parts, left, right, tile.batch);
       meeting.done();
+      write(whole, parts, left, right, tile.batch);
     } else {
       write(sum, parts, left, right, tile.batch);
     }
@@ -209,6 +209,8 @@ struct HopperGemm {
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
     input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
   }
+
+  WARPLOOM_FN void drain() const noexcept { meeting.drain(); }  // a warpgroup, after its last tile
 
   // ---- their parts
 
@@ -277,7 +279,7 @@ struct HopperGemm {
       : params(p),
         group(group_index),
         rows_before(ping_pong ? 0 : static_cast<int>(group_index) * group_rows),
-        schedule_(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch),
+        schedule_(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch),
         input(storage.input, storage.input_barriers),
         order(storage.order),
         turns(storage.turns, group_index),

@@ -33,12 +33,16 @@ class HopperSkeleton {
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
-    if constexpr (requires { Kernel::prefetch(params); }) {
-      if (warp == Roles::Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
+    // A CTA without peers: the warp that loads initialises its own barriers and goes on; whoever else uses them waits.
+    constexpr bool alone = Cluster::size == 1;
+    using Begin = WarpGroupBarrier<threads, 1>;
+    const bool loads = warp == Roles::Load::first_warp;
+    if (loads && arch::elect_one()) {
+      if constexpr (requires { Kernel::prefetch(params); }) Kernel::prefetch(params);
+      if constexpr (alone) init(storage);
     }
-    if (warp == 0 && arch::elect_one()) {
-      Kernel::init_barriers(storage);
-      arch::fence_mbarrier_init();
+    if constexpr (!alone) {
+      if (warp == 0 && arch::elect_one()) init(storage);
     }
     if constexpr (requires { Kernel::init_more_barriers(storage); }) {  // by another warp at the same time
       if (warp == 1 && arch::elect_one()) {
@@ -47,7 +51,12 @@ class HopperSkeleton {
       }
     }
     arch::syncwarp();
-    meet<Cluster>();
+    if constexpr (!alone)
+      meet_after_init();
+    else if (loads)
+      Begin::arrive();
+    else
+      Begin::wait();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
 
@@ -76,11 +85,15 @@ class HopperSkeleton {
     }
     arch::syncwarp();
     arch::grid_launch_dependents();
-    // No CTA leaves while a peer may still signal its barriers.
-    if constexpr (Cluster::size > 1) meet<Cluster>();
+    // No CTA leaves while a peer may still signal its barriers: its roles have waited for the last signals (drain). A
+    // cluster barrier here would have to release every store before it, which takes longer than a whole epilogue.
   }
 
  private:
+  static WARPLOOM_FN void init(Storage& storage) noexcept {
+    Kernel::init_barriers(storage);
+    arch::fence_mbarrier_init();
+  }
   template <class Tiles>
   static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;
@@ -91,6 +104,7 @@ class HopperSkeleton {
         kernel.pass_over(*at);
     }
     kernel.writer.finish();
+    if constexpr (requires { kernel.drain(); }) kernel.drain();
   }
 };
 

@@ -50,7 +50,8 @@ WARPLOOM_FN float bias_at(const Params& params, int at) noexcept {
   return widen(params.bias_type, arch::load_global(static_cast<const uint16_t*>(params.bias) + at));
 }
 
-template <int columns_, bool swap>
+/// In f32 the second slot begins at column `half`.
+template <int columns_, bool swap, int half = (swap ? 64 : columns_) / 2>
 class Patch {
  public:
   static constexpr int columns = columns_;
@@ -239,7 +240,6 @@ class Patch {
     } else if constexpr (size == 2) {
       return slots.first + swizzle_address(Swizzle::b128, r * 128 + c * 2);
     } else {
-      constexpr uint32_t half = output_columns / 2;
       const bool second = c >= half;
       return (second ? slots.second : slots.first) +
              swizzle_address(Swizzle::b128, r * 128 + (c - (second ? half : 0)) * 4);

@@ -58,8 +58,9 @@ struct Elementwise {
   }
 };
 
-/// `rows` x `columns` per group, in patches of 64 x `patch_columns`; `slots` per group, an even number. An accumulator
-/// that is not in registers brings any patch of itself (`take`), and hears when the last one has been taken (`done`).
+/// `rows` x `columns` per group, in patches of 64 x `patch_columns`, and narrower ones for the columns that are left;
+/// `slots` per group, an even number. An accumulator that is not in registers brings any patch of itself (`take`), and
+/// hears when the last one has been taken (`done`).
 template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
           class Places = BlockAfterBlock, class Function = ChosenActivation>
 class PatchWriter {
@@ -67,12 +68,15 @@ class PatchWriter {
   using Patch = warploom::Patch<patch_columns, swap>;
   static constexpr int per_row = columns / patch_columns;
   static constexpr int patches = rows / 64 * per_row;
+  static constexpr int rest_columns = columns % patch_columns;  ///< of the narrow patches, which come last
+  static constexpr int all_patches = patches + (rest_columns != 0 ? rows / 64 : 0);
   static constexpr int plain_columns = columns < 64 ? columns : 64;
   /// Rows of C that one copy brings, and of D that one takes away: a warp's, or all.
   static constexpr int store_rows = swap ? Patch::output_rows : static_cast<int>(Patch::warp_rows);
   static constexpr int load_rows = Places::together ? Patch::output_rows : store_rows;
   static_assert(!swap || Places::together, "warploom: only rows that follow each other can change sides");
-  static_assert(rows % 64 == 0 && columns % patch_columns == 0, "warploom: the tile does not divide into patches");
+  static_assert(rows % 64 == 0 && (!swap || rest_columns == 0), "warploom: the tile does not divide into patches");
+  static_assert(rest_columns % 16 == 0, "warploom: narrow patches have 16, 32 or 48 columns");
   static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
 
   /// A patch, or one warp's part of it, by the rows of the operands it starts at.
@@ -82,8 +86,14 @@ class PatchWriter {
     WARPLOOM_FN int column() const noexcept { return swap ? left : right; }
     WARPLOOM_FN bool inside(const Params& params) const noexcept { return row() < params.m && column() < params.n; }
   };
+  static WARPLOOM_FN int block_of(int index) noexcept {
+    return rest_columns != 0 && index >= patches ? index - patches : index / per_row;
+  }
+  static WARPLOOM_FN int column_of(int index) noexcept {
+    return rest_columns != 0 && index >= patches ? columns - rest_columns : patch_columns * (index % per_row);
+  }
   static WARPLOOM_FN At patch_at(int index, int left, int right) noexcept {
-    return {left + Places::row(index / per_row, 0), right + patch_columns * (index % per_row)};
+    return {left + Places::row(block_of(index), 0), right + column_of(index)};
   }
   static WARPLOOM_FN At part_of(const At& patch, uint32_t warp) noexcept {
     return {patch.left + Places::row(0, warp), patch.right + Places::column(warp)};
@@ -135,26 +145,13 @@ class PatchWriter {
                                       : write_halves<false>(sum, left, right, batch, f16s);
       return;
     }
-    const auto place_of = [&](int index) WARPLOOM_LAMBDA { return patch_at(index, left, right); };
-    const int last = in_registers<Accumulator> ? 0 : last_patch(patches, place_of);
-    WARPLOOM_ROLLED
-    for (int index = 0; index < patches; ++index) {
-      const At at = place_of(index);
-      if (!at.inside(params_)) continue;
-      Patch patch(place_);
-      if (parts.splits > 1) {
-        patch.take(parts, index * Patch::values, params_.alpha);
-      } else if constexpr (in_registers<Accumulator>) {
-        // One branch per patch instead of as many copies of what follows.
-        unrolled<patches>([&](int i) WARPLOOM_LAMBDA {
-          if (i == index) patch.take(sum, i / per_row, i % per_row * Patch::values, params_.alpha);
-        });
-      } else {
-        patch.take(sum, index / per_row, index % per_row * Patch::values, params_.alpha);
-        if (index == last) sum.done();
-      }
-      finish(patch, at, index, bias, batch);
-    }
+    const int last = in_registers<Accumulator> ? 0 : last_patch(all_patches, [&](int index) WARPLOOM_LAMBDA {
+      return patch_at(index, left, right);
+    });
+    write_patches<Patch, 0, patches>(sum, parts, bias, last, left, right, batch);
+    if constexpr (rest_columns != 0)
+      write_patches<warploom::Patch<rest_columns, swap, patch_columns / 2>, patches, all_patches>(
+          sum, parts, bias, last, left, right, batch);
     if (residual()) release_stored(0);
   }
 
@@ -174,7 +171,7 @@ class PatchWriter {
     /// The tile of group `group` that starts at these rows. One lane.
     WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
       WARPLOOM_ROLLED
-      for (int index = 0; index < patches; ++index) load_patch(group, index, left, right, batch);
+      for (int index = 0; index < all_patches; ++index) load_patch(group, index, left, right, batch);
     }
     /// One patch, so that groups that share a tile get theirs in turn.
     WARPLOOM_FN void load_patch(uint32_t group, int index, int left, int right, int batch) noexcept {
@@ -283,16 +280,41 @@ class PatchWriter {
     }
   }
 
-  WARPLOOM_FN void finish(Patch& patch, const At& at, int index, const float* bias, int batch) noexcept {
+  /// Patches [first, end), all of one kind. `last`: of an accumulator that is not in registers.
+  template <class P, int first, int end, class Accumulator>
+  WARPLOOM_FN void write_patches(Accumulator& sum, const PartialSums& parts, const float* bias, int last, int left,
+                                 int right, int batch) noexcept {
+    WARPLOOM_ROLLED
+    for (int index = first; index < end; ++index) {
+      const At at = patch_at(index, left, right);
+      if (!at.inside(params_)) continue;
+      P patch(place_);
+      if (parts.splits > 1) {
+        patch.take(parts, block_of(index) * columns / 2 + column_of(index) / 2, params_.alpha);
+      } else if constexpr (in_registers<Accumulator>) {
+        // One branch per patch instead of as many copies of what follows.
+        unrolled<end, first>([&](int i) WARPLOOM_LAMBDA {
+          if (i == index) patch.take(sum, block_of(i), column_of(i) / 2, params_.alpha);
+        });
+      } else {
+        patch.take(sum, block_of(index), column_of(index) / 2, params_.alpha);
+        if (index == last) sum.done();
+      }
+      finish(patch, at, index, bias, batch);
+    }
+  }
+
+  template <class P>
+  WARPLOOM_FN void finish(P& patch, const At& at, int index, const float* bias, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
     if (residual()) release_stored(slots > 2 && !wide ? 1 : 0);
     const PatchSlots in = next_slots(wide);
-    if (params_.c_path == Path::plain) bring_plain(in, at, batch, wide);
+    if (params_.c_path == Path::plain) bring_plain<P>(in, at, batch, wide);
     if (params_.c_path != Path::none) patch.add_residual(params_.beta, params_.c_type, in);
     if (params_.bias_along != BiasAlong::none) {
       const bool along_right = bias_along_right<swap>(params_);
-      patch.add_bias(bias + (along_right ? index % per_row * patch_columns + Places::column(place_.warp)
-                                         : Places::row(index / per_row, place_.warp)),
+      patch.add_bias(bias + (along_right ? column_of(index) + Places::column(place_.warp)
+                                         : Places::row(block_of(index), place_.warp)),
                      along_right);
     }
     Function::apply(patch, params_);
@@ -301,7 +323,7 @@ class PatchWriter {
     patch.stage(params_.d_type, in);
     arch::fence_proxy_async_shared();
     sync();
-    store(in, at, batch, wide);
+    store<P>(in, at, batch, wide);
   }
 
   /// The slots of the next patch, filled where there is a residual.
@@ -342,33 +364,38 @@ class PatchWriter {
   WARPLOOM_FN At own_part(const At& patch) const noexcept { return swap ? patch : part_of(patch, place_.warp); }
 
   /// C, where TMA cannot read it or nobody could know in time that it is needed.
+  template <class P>
   WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
     wait_for_slot(wide);
     sync();
     const At at = own_part(patch);
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
-    Patch::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(), place_);
+    P::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(), place_);
     sync();
   }
 
+  template <class P>
   WARPLOOM_FN void store(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
     const At at = own_part(patch);
     const auto size = static_cast<int64_t>(size_of(params_.d_type));
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
-    const bool ragged = params_.d_path == Path::plain ||
-                        (params_.n * size % 16 != 0 && at.column() + Patch::output_columns > params_.n);
+    const bool ragged =
+        params_.d_path == Path::plain || (params_.n * size % 16 != 0 && at.column() + P::output_columns > params_.n);
     if (ragged) {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
-      Patch::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
-                      params_.m - at.row(), params_.n - at.column(), place_);
+      P::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
+                  params_.m - at.row(), params_.n - at.column(), place_);
     }
     if (stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
-        arch::tma_store(params_.d, arch::shared_address(in.first) + share, arch::Coord3{at.column(), at.row(), batch});
+        // A narrow patch ends in a narrower box.
+        const TensorMap& last = std::is_same_v<P, Patch> ? params_.d : params_.d_rest;
+        arch::tma_store(wide ? params_.d : last, arch::shared_address(in.first) + share,
+                        arch::Coord3{at.column(), at.row(), batch});
         if (wide)
-          arch::tma_store(params_.d, arch::shared_address(in.second) + share,
+          arch::tma_store(last, arch::shared_address(in.second) + share,
                           arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots

@@ -1,11 +1,12 @@
 // The work items of several matrices, and of tiles whose K blocks several CTAs share: numbered cluster tile first, then
-// split, then batch. Scheduled statically, each cluster takes every P-th of them; launch control (schedule/clc.hpp)
-// hands out their numbers.
+// split, then batch. Scheduled statically, each cluster takes every P-th of them, from its place on; launch control
+// (schedule/clc.hpp) hands out their numbers.
 //
-//   SplitTiles<Cluster> tiles(p.tiles, p.by_splits, p.k_blocks, p.splits, p.batch);   // the same in every role
+//   SplitTiles<Cluster> tiles(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch);   // alike in all roles
 //   for (Tile tile : tiles) work(tile.m, tile.n, tile.k_blocks(), tile.split, tile.batch);
 #pragma once
 
+#include "warploom/kernels/gemm_params.hpp"
 #include "warploom/schedule/tile.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -15,9 +16,10 @@ template <class Cluster, bool batches = true, bool may_split = true, int cluster
 class SplitTiles {
  public:
   /// `tiles` in clusters; K blocks of a tile, and of one split of it.
-  WARPLOOM_FN SplitTiles(const PreparedTiles& tiles, const Divisor& by_splits, int k_blocks, int splits,
-                         int batch) noexcept
+  WARPLOOM_FN SplitTiles(const PreparedTiles& tiles, const ClusterPlaces& places, const Divisor& by_splits,
+                         int k_blocks, int splits, int batch) noexcept
       : tiles_(tiles),
+        places_(places),
         by_splits_(by_splits),
         k_blocks_(k_blocks),
         splits_(may_split ? splits : 1),
@@ -30,7 +32,7 @@ class SplitTiles {
    public:
     WARPLOOM_FN explicit Iterator(const SplitTiles& schedule) noexcept
         : schedule_(schedule),
-          index_(static_cast<int>(arch::cluster_index().x)),
+          index_(schedule.places_[static_cast<int>(arch::cluster_index().x)]),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
     WARPLOOM_FN Tile operator*() const noexcept { return schedule_[index_]; }
     WARPLOOM_FN Iterator& operator++() noexcept {
@@ -80,6 +82,7 @@ class SplitTiles {
   }
 
   const PreparedTiles& tiles_;
+  const ClusterPlaces& places_;
   const Divisor& by_splits_;
   int k_blocks_, splits_, items_;
 };

@@ -88,6 +88,12 @@ class ClusterSum {
           arch::map_to_rank(arch::shared_address(&storage_->empty[group_]), lane + 1));
   }
 
+  /// At the end, the other CTAs: until the first one has read all they sent, so that its last signal finds them there.
+  WARPLOOM_FN void drain() const noexcept {
+    if (arch::cluster_rank() != 0)
+      arch::mbarrier_wait<arch::Scope::cluster>(arch::shared_address(&storage_->empty[group_]), tiles_);
+  }
+
  private:
   struct Names {
     static constexpr char name[] = "cluster-sum";
@@ -135,6 +141,7 @@ class ClusterSum<Accumulator, groups, 1> {
   struct Storage {};
   static WARPLOOM_FN void init_barriers(Storage&) noexcept {}
   WARPLOOM_FN ClusterSum(Storage&, uint32_t) noexcept {}
+  WARPLOOM_FN void drain() const noexcept {}
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE
