@@ -246,11 +246,13 @@ Broken memory(const GemmProblem& p, Chip) {
 
 // ---- what a configuration adds
 
-/// Work items are counted in an int, split K included.
+/// Work items are counted in an int, split K included; with launch control so are the CTAs of all of them.
 bool countable(const GemmProblem& p, const GemmConfig& config) {
   const GemmTiles tiles = gemm_tiles(p, config.shape);
   constexpr double most_splits = 16;
-  return static_cast<double>(tiles.left_clusters) * static_cast<double>(tiles.right_clusters) * p.batch * most_splits <
+  const double ctas = config.shape.launch_control ? config.shape.cluster_size() : 1;
+  return ctas * static_cast<double>(tiles.left_clusters) * static_cast<double>(tiles.right_clusters) * p.batch *
+             most_splits <
          0.5 * std::numeric_limits<int>::max();
 }
 

@@ -1,0 +1,2 @@
+#define WARPLOOM_PART 18
+#include "kernels/blackwell_gemm_part.hpp"

@@ -1,0 +1,2 @@
+#define WARPLOOM_PART 19
+#include "kernels/blackwell_gemm_part.hpp"
