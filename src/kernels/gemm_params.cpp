@@ -104,7 +104,7 @@ class Maps {
   void output_rest(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape) {
     OutputBox box = output_box(shape, ref.type, true);
     box.columns = static_cast<uint32_t>(shape.rest_columns) % box.columns;
-    output(to, ref, p, box);
+    if (box.columns != 0) output(to, ref, p, box);
   }
   template <class Pointer>
   void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const OutputBox& box) {

@@ -121,6 +121,26 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
   }
 }
 
+TEST(GemmParams, TheLastUnitOfATileMayBeNarrow) {
+  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x176-pp-2x1");
+  ASSERT_TRUE(config);
+  const GemmShape& s = (*config)->shape;
+  EXPECT_EQ(s.unit_columns, 32);
+  EXPECT_EQ(s.rest_columns, 16);
+  for (const DType type : {DType::bf16, DType::e4m3, DType::f32}) {
+    GemmProblem p = dense_problem(300, 512, 1024, 1, types_of(**config, type));
+    p.activation = Activation::relu;
+    const Result<GemmPlan> plan = plan_gemm(p, **config, 1);
+    ASSERT_TRUE(plan) << plan.error();
+    const Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, &encode_sm90);
+    ASSERT_TRUE(launch) << launch.error();
+    EXPECT_EQ(empty(launch->params.d_rest), type == DType::f32) << "16 columns of f32 are a box of D";
+    if (type != DType::f32)
+      expect_map("d_rest", launch->params.d_rest, {512, 300, 1}, {16, 16, 1},
+                 size_of(type) == 1 ? Swizzle::b64 : Swizzle::b128);
+  }
+}
+
 TEST(GemmParams, PathsFollowTheSixteenByteRules) {
   const GemmShape& s = gemm_configs()[0].shape;
   GemmProblem p = dense_problem(100, 200, 300, 2);

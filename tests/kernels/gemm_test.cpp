@@ -1,4 +1,5 @@
 // The Hopper GEMMs on the loom: every configuration, types, tails, strides, epilogues and schedules.
+#include <array>
 #include <cstring>
 
 #include "kernels/gemm_cases.hpp"
@@ -74,9 +75,12 @@ TEST(GemmSplits, WithinAClusterAndThroughAWorkspace) {
     }
     return bits;
   };
-  const std::pair<const char*, const char*> pairs[] = {{"bf16-kk-64x64-one-1x1", "bf16-kk-64x64-one-1x1x2"},
-                                                       {"bf16-kk-64x8-one-1x1-swap", "bf16-kk-64x8-one-1x1x2-swap"},
-                                                       {"e4m3-blocks-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1x2"}};
+  const std::pair<const char*, const char*> pairs[] = {
+      {"bf16-kk-64x64-one-1x1", "bf16-kk-64x64-one-1x1x2"},
+      {"bf16-kk-64x8-one-1x1-swap", "bf16-kk-64x8-one-1x1x2-swap"},
+      {"bf16-kk-128x64-coop-1x1", "bf16-kk-128x64-coop-1x1x2"},
+      {"e4m3-blocks-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1x2"},
+      {"e4m3-blocks-128x64-coop-1x1", "e4m3-blocks-128x64-coop-1x1x2"}};
   for (const auto& [workspace, cluster] : pairs) {
     const std::vector<uint32_t> split = product(workspace, 2);
     EXPECT_EQ(split, product(cluster, 1)) << cluster;
@@ -162,6 +166,35 @@ bool counters_end_at_zero(uint32_t first_counter) {
 TEST(GemmOnTheLoom, CountersThatWereNotZeroAreSeen) {
   EXPECT_TRUE(counters_end_at_zero(0));
   EXPECT_FALSE(counters_end_at_zero(1));
+}
+
+/// Runs 16 tiles on four clusters that begin where they are told.
+GemmData::Accuracy begun_at(std::array<uint8_t, 4> places) {
+  GemmData data({.m = 256, .n = 256, .k = 64, .fill = Fill::integer});
+  const GemmProblem problem = data.problem();
+  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-64x64-one-1x1");
+  EXPECT_TRUE(config);
+  const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, {4});
+  EXPECT_TRUE(plan);
+  Result<GemmLaunch> launch = make_launch(problem, *plan, nullptr, [](const TensorMapArgs& args) {
+    return loom::encode_tensor_map(args, loom::Chip::sm90);
+  });
+  EXPECT_TRUE(launch);
+  std::copy(places.begin(), places.end(), launch->params.places.places);
+  launch->params.places.count = 4;
+  const loom::Outcome outcome =
+      loom::launch({.grid = launch->grid,
+                    .cluster = launch->cluster,
+                    .threads = launch->threads,
+                    .shared_bytes = launch->shared_bytes},
+                   &gemm_entry<SmallKernel>, &launch->params, gemm_tensors(problem, *plan, nullptr));
+  EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
+  return data.compare();
+}
+
+TEST(GemmOnTheLoom, ClustersBeginAtTheirPlaces) {
+  EXPECT_EQ(begun_at({2, 0, 3, 1}).rounding_mismatches, 0);
+  EXPECT_GT(begun_at({0, 1, 2, 2}).rounding_mismatches, 0) << "a quarter of the tiles is nobody's";
 }
 
 TEST(GemmOnTheLoom, SayingWhatIsMissing) {

@@ -179,7 +179,8 @@ struct HopperGemm {
       for (int patch = 0; patch < Writer::all_patches; ++patch) {
         WARPLOOM_UNROLL
         for (int i = 0; i < Roles::groups; ++i)
-          loader.load_patch(i, patch, left_of(tile) + i * group_rows, right_of(tile), tile.batch);
+          if (cluster_k == 1 || finishes(cluster_k, arch::cluster_rank(), i))
+            loader.load_patch(i, patch, left_of(tile) + i * group_rows, right_of(tile), tile.batch);
       }
     }
   }
@@ -199,7 +200,7 @@ struct HopperGemm {
     if constexpr (crowded) bias.prepare(left, right);
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
-      if (!meeting.meet(sum, whole)) return;  // the first CTA has it all
+      if (!meeting.meet(sum, whole)) return;  // another CTA has it all
       meeting.done();
       write(whole, parts, left, right, tile.batch);
     } else {
@@ -264,8 +265,8 @@ struct HopperGemm {
                        &storage_->last[group]);
   }
 
-  /// Of the CTAs that share K, the first writes the tile.
-  static WARPLOOM_FN bool writes() noexcept { return cluster_k == 1 || arch::cluster_rank() == 0; }
+  /// Of the CTAs that share K, each group's part of the tile is written by one.
+  static WARPLOOM_FN bool writes() noexcept { return cluster_k == 1 || arch::cluster_rank() < Roles::groups; }
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma && writes(); }
   WARPLOOM_FN bool ordered() const noexcept { return !crowded && residual(); }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }

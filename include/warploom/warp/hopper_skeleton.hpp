@@ -1,5 +1,5 @@
 // What every Hopper GEMM does around its role bodies: barrier initialisation, cluster hand-shake, register
-// reallocation, role dispatch, drains and the final cluster barrier. A kernel is its storage and its bodies.
+// reallocation, role dispatch and drains. A kernel is its storage and its bodies; init_barriers is what load uses.
 //
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` the
 // warpgroups take the tiles in turn, passing over each other's ring slots; otherwise all of them work on every tile.
@@ -34,29 +34,20 @@ class HopperSkeleton {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
     // A CTA without peers: the warp that loads initialises its own barriers and goes on; whoever else uses them waits.
-    constexpr bool alone = Cluster::size == 1;
     using Begin = WarpGroupBarrier<threads, 1>;
-    const bool loads = warp == Roles::Load::first_warp;
-    if (loads && arch::elect_one()) {
-      if constexpr (requires { Kernel::prefetch(params); }) Kernel::prefetch(params);
-      if constexpr (alone) init(storage);
+    if constexpr (requires { Kernel::prefetch(params); }) {
+      if (warp == Roles::Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
     }
-    if constexpr (!alone) {
-      if (warp == 0 && arch::elect_one()) init(storage);
-    }
+    if (warp == (Cluster::size == 1 ? Roles::Load::first_warp : 0) && arch::elect_one())
+      Kernel::init_barriers(storage), arch::fence_mbarrier_init();
     if constexpr (requires { Kernel::init_more_barriers(storage); }) {  // by another warp at the same time
-      if (warp == 1 && arch::elect_one()) {
-        Kernel::init_more_barriers(storage);
-        arch::fence_mbarrier_init();
-      }
+      if (warp == 1 && arch::elect_one()) Kernel::init_more_barriers(storage), arch::fence_mbarrier_init();
     }
     arch::syncwarp();
-    if constexpr (!alone)
-      meet_after_init();
-    else if (loads)
-      Begin::arrive();
+    if constexpr (Cluster::size == 1)
+      warp == Roles::Load::first_warp ? Begin::arrive() : Begin::wait();
     else
-      Begin::wait();
+      arch::cluster_arrive_relaxed(), arch::cluster_wait();  // those barriers are all that was written, and are fenced
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
 
@@ -85,15 +76,10 @@ class HopperSkeleton {
     }
     arch::syncwarp();
     arch::grid_launch_dependents();
-    // No CTA leaves while a peer may still signal its barriers: its roles have waited for the last signals (drain). A
-    // cluster barrier here would have to release every store before it, which takes longer than a whole epilogue.
+    // No CTA leaves while a peer may still signal its barriers: its roles have waited for the last signals (drain).
   }
 
  private:
-  static WARPLOOM_FN void init(Storage& storage) noexcept {
-    Kernel::init_barriers(storage);
-    arch::fence_mbarrier_init();
-  }
   template <class Tiles>
   static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
     uint32_t turn = 0;

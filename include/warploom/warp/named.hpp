@@ -35,11 +35,4 @@ WARPLOOM_FN void meet() noexcept {
     arch::syncthreads();
 }
 
-/// The cluster, where mbarriers are all that was written, and fence_mbarrier_init has followed them: an arrival that
-/// releases everything waits for the whole memory system.
-WARPLOOM_FN void meet_after_init() noexcept {
-  arch::cluster_arrive_relaxed();
-  arch::cluster_wait();
-}
-
 }  // namespace warploom::inline WARPLOOM_MACHINE

@@ -76,7 +76,8 @@ class PatchWriter {
   static constexpr int load_rows = Places::together ? Patch::output_rows : store_rows;
   static_assert(!swap || Places::together, "warploom: only rows that follow each other can change sides");
   static_assert(rows % 64 == 0 && (!swap || rest_columns == 0), "warploom: the tile does not divide into patches");
-  static_assert(rest_columns % 16 == 0, "warploom: narrow patches have 16, 32 or 48 columns");
+  static_assert(rest_columns % 16 == 0 && (rest_columns == 0 || 2 * rest_columns >= patch_columns),
+                "warploom: narrow patches have 16, 32 or 48 columns, and at least half of the others'");
   static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
 
   /// A patch, or one warp's part of it, by the rows of the operands it starts at.
@@ -390,13 +391,14 @@ class PatchWriter {
     if (stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
-        // A narrow patch ends in a narrower box.
+        // A narrow patch ends in a narrower box, in f32 perhaps with its first slot.
+        constexpr int half = Patch::output_columns / 2;
         const TensorMap& last = std::is_same_v<P, Patch> ? params_.d : params_.d_rest;
         arch::tma_store(wide ? params_.d : last, arch::shared_address(in.first) + share,
                         arch::Coord3{at.column(), at.row(), batch});
-        if (wide)
+        if (wide && P::output_columns > half)
           arch::tma_store(last, arch::shared_address(in.second) + share,
-                          arch::Coord3{at.column() + Patch::output_columns / 2, at.row(), batch});
+                          arch::Coord3{at.column() + half, at.row(), batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
     }

@@ -1,9 +1,10 @@
-// K split within a cluster: each of its CTAs has a share of a tile's K blocks. All but the first send their sums to the
-// first one's shared memory, straight from registers; it adds them in the order of the shares and has the whole tile.
+// K split within a cluster: each of its CTAs has a share of a tile's K blocks. One of them finishes a group's part of
+// the tile, another one perhaps the next group's: the others send it their sums, straight from registers to its shared
+// memory, and it adds them in the order of the shares.
 //
 //   ClusterSum<Accumulator, 1, 2> meeting(storage.meeting, group);      // the same in every CTA
 //   decltype(meeting)::Whole whole;                                     // every thread of the group
-//   if (meeting.meet(sum, whole)) write(whole), meeting.done();         // the first CTA goes on
+//   if (meeting.meet(sum, whole)) meeting.done(), write(whole);         // the CTA that finishes goes on
 #pragma once
 
 #include "warploom/arch/annotate.hpp"
@@ -16,9 +17,16 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
+/// Whether the CTA of this rank finishes the part of group `group`.
+WARPLOOM_FN bool finishes(int shares, uint32_t rank, uint32_t group) noexcept {
+  return rank == group % static_cast<uint32_t>(shares);
+}
+
 /// `groups` that have a part of a tile each, in `shares` CTAs of a cluster.
 template <class Accumulator, int groups, int shares>
 class ClusterSum {
+  static_assert(shares == 2 || groups == 1, "warploom: more than two shares are added in order by the first CTA only");
+
  public:
   /// What an epilogue takes for an accumulator.
   struct Whole {
@@ -32,9 +40,9 @@ class ClusterSum {
   static constexpr int values = Whole::blocks * Whole::values_per_block;
   static constexpr uint32_t group_threads = 128, group_warps = group_threads / 32;
 
-  /// Received by the first CTA; where all of it is in, and, in the others, where it has been read.
+  /// Received for the groups that this CTA finishes; where all of it is in, and, in the others, where it has been read.
   struct Storage {
-    alignas(16) Unit received[groups][shares - 1][values / 4][group_threads];
+    alignas(16) Unit received[(groups + shares - 1) / shares][shares - 1][values / 4][group_threads];
     arch::Mbarrier full[groups], empty[groups];
   };
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
@@ -49,11 +57,11 @@ class ClusterSum {
   WARPLOOM_FN ClusterSum(Storage& storage, uint32_t group) noexcept
       : storage_(&storage), group_(group < groups ? group : 0) {}
 
-  /// Hands over this CTA's share of a tile. The first CTA gets the whole one, and true.
+  /// Hands over this CTA's share of a tile. The one that finishes gets the whole, and true.
   WARPLOOM_FN bool meet(const Accumulator& sum, Whole& whole) noexcept {
     const uint32_t rank = arch::cluster_rank();
-    if (rank != 0) {
-      send(sum, rank - 1);
+    if (!finishes(shares, rank, group_)) {
+      send(sum, rank < finisher() ? rank : rank - 1);
       ++tiles_;
       return false;
     }
@@ -79,18 +87,18 @@ class ClusterSum {
     return true;
   }
 
-  /// The first CTA, some time after it has met: the others may send their next shares.
+  /// The CTA that finishes, some time after it has met: the others may send their next shares.
   WARPLOOM_FN void done() const noexcept {
     arch::syncwarp();
     const uint32_t lane = arch::lane_index();
     if (lane < shares - 1)
       arch::mbarrier_arrive<arch::Scope::cluster>(
-          arch::map_to_rank(arch::shared_address(&storage_->empty[group_]), lane + 1));
+          arch::map_to_rank(arch::shared_address(&storage_->empty[group_]), lane < finisher() ? lane : lane + 1));
   }
 
-  /// At the end, the other CTAs: until the first one has read all they sent, so that its last signal finds them there.
+  /// At the end, those that have sent: until all of it has been read, so that the last signal finds them there.
   WARPLOOM_FN void drain() const noexcept {
-    if (arch::cluster_rank() != 0)
+    if (!finishes(shares, arch::cluster_rank(), group_))
       arch::mbarrier_wait<arch::Scope::cluster>(arch::shared_address(&storage_->empty[group_]), tiles_);
   }
 
@@ -99,26 +107,29 @@ class ClusterSum {
     static constexpr char name[] = "cluster-sum";
   };
   struct Sent {
-    static constexpr Text text{"the first CTA, and the bytes that the others send"};
+    static constexpr Text text{"the CTA that finishes, and the bytes that the others send"};
   };
   struct Read {
-    static constexpr Text text{"one lane per math warp of the first CTA"};
+    static constexpr Text text{"one lane per math warp of the CTA that finishes"};
   };
+
+  WARPLOOM_FN uint32_t finisher() const noexcept { return group_ % shares; }
 
   WARPLOOM_FN void send(const Accumulator& sum, uint32_t share) noexcept {
     arch::mbarrier_wait<arch::Scope::cluster>(arch::shared_address(&storage_->empty[group_]), tiles_);
-    const arch::SharedAddress full = arch::map_to_rank(arch::shared_address(&storage_->full[group_]), 0);
+    const arch::SharedAddress full = arch::map_to_rank(arch::shared_address(&storage_->full[group_]), finisher());
     const uint32_t thread = arch::thread_index() % group_threads;
     each([&](int block, int i) WARPLOOM_LAMBDA {
       uint32_t words[4];
       WARPLOOM_UNROLL
       for (int j = 0; j < 4; ++j) words[j] = arch::as_bits(sum.value(block, i + j));
-      arch::store_async(arch::map_to_rank(arch::shared_address(place(share, block, i, thread)), 0), words, full);
+      arch::store_async(arch::map_to_rank(arch::shared_address(place(share, block, i, thread)), finisher()), words,
+                        full);
     });
   }
 
   WARPLOOM_FN Unit* place(uint32_t share, int block, int i, uint32_t thread) const noexcept {
-    return &storage_->received[group_][share][(block * Whole::values_per_block + i) / 4][thread];
+    return &storage_->received[group_ / shares][share][(block * Whole::values_per_block + i) / 4][thread];
   }
   template <class F>
   static WARPLOOM_FN void each(F&& f) noexcept {
