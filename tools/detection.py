@@ -74,6 +74,7 @@ GROUPS = [
     ("Fences and scopes", "Ordered, and yet not seen.", lambda i: i[0] == "T"),
     ("The eleven that compute-sanitizer was measured with", "", lambda i: i[0] == "M"),
     ("Bugs of other projects", "The thread stands behind each.", lambda i: i[0] == "B"),
+    ("Global memory", "What warps, CTAs and clusters hand to each other through it.", lambda i: i[0] == "G"),
     ("Counterexamples", "Programs that earlier rules about one run called clean.", lambda i: i[0] == "X"),
 ]
 
@@ -110,7 +111,7 @@ def structure(row):
 
 def by_number(row):
     digits = "".join(c for c in row["id"] if c.isdigit())
-    return "TMBX".find(row["id"][0]), int(digits), row["id"]
+    return "TMBGX".find(row["id"][0]), int(digits), row["id"]
 
 
 def page(table):

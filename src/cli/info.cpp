@@ -48,7 +48,7 @@ int machine(bool json) {
                             {"threads_per_cta", 1024},
                             {"cluster_size", 16},
                             {"policies", {"eager", "lazy", "random", "adversarial"}},
-                            {"numerics", {"fast"}}}
+                            {"numerics", {"fast", "exact"}}}
                            .dump(2));
     return 0;
   }
@@ -63,7 +63,7 @@ int machine(bool json) {
       "             sm_90: wgmma (bf16, f16, e4m3, e5m2), setmaxnreg\n"
       "  policies   eager (asynchronous work completes at once), lazy (as late as possible), random:SEED,\n"
       "             adversarial (writes early, reads late); any of them with :skew=CTA\n"
-      "  numerics   fast: fp32 fused multiply-adds in ascending k\n"
+      "  numerics   fast: fp32 fused multiply-adds in ascending k; exact: the tensor core's own sums, bit for bit\n"
       "Blackwell kernels are executed and checked here and compiled for sm_100a; they have not run on a B200.\n",
       workers, workers == 1 ? "" : "s");
   return 0;

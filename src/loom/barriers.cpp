@@ -248,7 +248,7 @@ void Cluster::check_side(Thread& thread, Pc pc, const Barrier& barrier) {
   }
 }
 
-void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
   // Who waits shows nothing of itself: no need to catch up.
   if (runs_ahead_ && !watch_)
     count_step(thread, pc);
@@ -269,7 +269,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   }
   thread.time = std::max(thread.time, barrier->state.phase == 0 ? 0 : barrier->completed_at);
   check_phase(thread, pc, *barrier, phases);
-  if (watch_) watch_->passed(thread, pc, *barrier, phases);
+  if (watch_) watch_->passed(thread, pc, *barrier, phases, cluster_scope);
   if (plain_ && !watch_ && phases != 0) {  // the checker hears of every wait
     native::KnownBarrier& known = native::script.known_barrier(address);
     if (known.address != address) known = {address, 0, &barrier->state.phase, &barrier->completed_at, barrier};
@@ -280,7 +280,7 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
            barrier->name());
 }
 
-bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint) {
+bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint, bool cluster_scope) {
   step(thread, pc);
   const Altered altered = alter("mbarrier.test_wait", pc, &barrier_at(thread, pc, address, true));
   if (altered.times == 0) {
@@ -315,7 +315,7 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   if (passed) {
     thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
     if (hint) note_poll(*thread.warp, address, phases);
-    if (watch_ && !hint) watch_->passed(thread, pc, barrier, phases);
+    if (watch_ && !hint) watch_->passed(thread, pc, barrier, phases, cluster_scope);
     return true;
   }
   ++failed_polls_;
@@ -337,7 +337,7 @@ void Cluster::note_poll(Warp& warp, uint32_t address, uint32_t phases) {
   warp.polled.push_back(poll);
 }
 
-void Cluster::mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+void Cluster::mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
   step(thread, pc);
   const Barrier& barrier = barrier_at(thread, pc, address, true);
   const auto& polled = thread.warp->polled;
@@ -346,7 +346,7 @@ void Cluster::mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t 
          fmt::format("a wait for phase {} of {} is left out, but no poll of this warp has found that phase complete",
                      static_cast<int64_t>(phases) - 1, barrier.name()),
          {"pass on what try_wait_producer() or try_wait_consumer() returned for the same slot"});
-  if (watch_) watch_->passed(thread, pc, barrier, phases);
+  if (watch_) watch_->passed(thread, pc, barrier, phases, cluster_scope);
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {

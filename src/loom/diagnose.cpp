@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 #include "loom/machine.hpp"
@@ -136,7 +137,139 @@ class Diagnosis {
     return ordered;
   }
 
+  /// Whether those who wait do so in a circle, and how the rings stand that they wait for.
+  std::vector<std::string> notes() {
+    std::vector<std::string> list{cycle()};
+    for (std::string& ring : rings()) list.push_back(std::move(ring));
+    std::erase_if(list, [](const std::string& note) { return note.empty(); });
+    return list;
+  }
+
  private:
+  /// A warp, and what it waits for: `object`, which `from` should bring.
+  struct Edge {
+    const Warp* warp = nullptr;
+    std::string object;
+    std::vector<const Warp*> from;
+  };
+
+  /// Warps that should have brought the missing arrivals of a barrier.
+  std::vector<const Warp*> suppliers(const Barrier& barrier) {
+    std::vector<const Warp*> list;
+    std::set<const Warp*> came;
+    for (const Signal& signal : barrier.current)
+      if (signal.arrivals > 0) came.insert(signal.warp);
+    for (const Signal& signal : barrier.previous)
+      if (signal.arrivals > 0 && !came.contains(signal.warp)) list.push_back(signal.warp);
+    if (!list.empty()) return list;
+    std::vector<Agents> absent;
+    meant(barrier, came, absent);
+    for (const Agents& agents : absent)
+      for (uint32_t warp = agents.first_warp; warp <= agents.last_warp; ++warp)
+        list.push_back(cluster_.cta(agents.cta).warps[warp].get());
+    return list;
+  }
+
+  std::vector<Edge> edges() {
+    std::vector<Edge> list;
+    for (const auto& thread : cluster_.threads_) {
+      if (thread->state != Thread::State::parked || thread->wait.kind != WaitKind::mbarrier) continue;
+      const Barrier& barrier = *thread->wait.barrier;
+      if (barrier.state.pending == 0 || barrier.state.phase >= thread->wait.phases) continue;
+      const bool known = std::any_of(list.begin(), list.end(), [&](const Edge& edge) {
+        return edge.warp == thread->warp && edge.object == barrier.name();
+      });
+      if (!known) list.push_back({thread->warp, barrier.name(), suppliers(barrier)});
+    }
+    return list;
+  }
+
+  /// "a cycle: A waits for x, which B should bring; B waits for y, which A should bring", or nothing.
+  std::string cycle() {
+    const std::vector<Edge> list = edges();
+    const auto edge_of = [&](const Warp* warp) {
+      return std::find_if(list.begin(), list.end(), [&](const Edge& edge) { return edge.warp == warp; });
+    };
+    for (const Edge& start : list) {
+      std::vector<const Edge*> path;
+      const Edge* at = &start;
+      while (at != nullptr && std::find(path.begin(), path.end(), at) == path.end()) {
+        path.push_back(at);
+        const Edge* next = nullptr;
+        for (const Warp* warp : at->from)
+          if (const auto edge = edge_of(warp); edge != list.end() && next == nullptr) next = &*edge;
+        at = next;
+      }
+      if (at == nullptr) continue;
+      path.erase(path.begin(), std::find(path.begin(), path.end(), at));
+      std::vector<std::string> parts;
+      for (size_t i = 0; i < path.size(); ++i)
+        parts.push_back(fmt::format("{} waits for {}, which {} should bring", describe(agents_of(*path[i]->warp, 0)),
+                                    path[i]->object, describe(agents_of(*path[(i + 1) % path.size()]->warp, 0))));
+      return fmt::format("they wait in a circle: {}", fmt::join(parts, "; "));
+    }
+    return {};
+  }
+
+  bool waited_for(const Barrier& barrier) const {
+    return std::any_of(cluster_.threads_.begin(), cluster_.threads_.end(), [&](const auto& thread) {
+      return thread->state == Thread::State::parked && thread->wait.kind == WaitKind::mbarrier &&
+             thread->wait.barrier == &barrier;
+    });
+  }
+
+  /// "[0-3] phase 1 0/5, [4] phase 0 3/5 arrived": neighbours that stand alike are one.
+  static std::string standing(const std::vector<const Barrier*>& barriers) {
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < barriers.size();) {
+      const MbarrierState& state = barriers[i]->state;
+      size_t end = i;
+      while (end < barriers.size() && barriers[end]->state.phase == state.phase &&
+             barriers[end]->state.pending == state.pending && barriers[end]->state.tx == state.tx)
+        ++end;
+      const std::string stages = end - i == 1 ? fmt::format("{}", barriers[i]->stage)
+                                              : fmt::format("{}-{}", barriers[i]->stage, barriers[end - 1]->stage);
+      parts.push_back(fmt::format("[{}] phase {} {}/{}{}", stages, state.phase, state.arrived(), state.expected,
+                                  state.tx > 0 ? fmt::format(" and {} bytes short", state.tx) : ""));
+      i = end;
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  /// Of each ring somebody waits for: how far every barrier of that side is, and who is missing there.
+  std::vector<std::string> rings() {
+    using Key = std::pair<std::string, uint8_t>;                         // ring and side
+    std::map<Key, std::map<uint32_t, std::vector<const Barrier*>>> all;  // by CTA
+    std::set<std::pair<Key, uint32_t>> waited;
+    for (const auto& cta : cluster_.ctas_)
+      for (const auto& barrier : cta->barriers) {
+        if (!barrier->live || barrier->ring == nullptr) continue;
+        const Key key{barrier->ring, barrier->side};
+        all[key][cta->rank].push_back(barrier.get());
+        if (waited_for(*barrier)) waited.insert({key, cta->rank});
+      }
+    std::vector<std::string> list;
+    for (const auto& [key, ctas] : all) {
+      std::map<std::string, std::pair<std::vector<uint32_t>, std::vector<Agents>>> alike;
+      for (const auto& [rank, barriers] : ctas) {
+        if (!waited.contains({key, rank})) continue;
+        auto& [ranks, absent] = alike[standing(barriers)];
+        ranks.push_back(rank);
+        for (const Barrier* barrier : barriers)
+          if (barrier->state.pending > 0 && waited_for(*barrier))
+            for (const Warp* warp : suppliers(*barrier)) merge(absent, agents_of(*warp, 0));
+      }
+      for (const auto& [text, who] : alike) {
+        std::vector<std::string> names;
+        for (const Agents& agents : who.second) names.push_back(describe(agents));
+        const char* const side = key.second == 0 ? ".full" : key.second == 1 ? ".empty" : "";
+        list.push_back(fmt::format("{}{} of cta {}: {} arrived{}", key.first, side, fmt::join(who.first, ", "), text,
+                                   names.empty() ? "" : fmt::format("; missing: {}", fmt::join(names, ", "))));
+      }
+    }
+    return list;
+  }
+
   /// An elected lane that waits for others keeps its warp from rejoining. A lane at a barrier of whole warps does not:
   /// it is the one that went past the collective.
   static bool held_elsewhere(const Warp& warp) {
@@ -459,7 +592,8 @@ void Cluster::stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, st
     Finding& finding = report.findings.back();
     if (warp != nullptr) finding.agent = agents_of(*warp, lanes);
     for (OtherSide& side : sides) {
-      finding.sides.push_back({std::move(side.what), agents_of(*side.warp, side.lanes), {}});
+      finding.sides.push_back(
+          {std::move(side.what), side.warp != nullptr ? agents_of(*side.warp, side.lanes) : side.agents, {}});
       side_pcs_.back().push_back(side.pc);
     }
   }
@@ -505,7 +639,7 @@ void Cluster::deadlock() {
   add_finding(nullptr, nullptr, "DEADLOCK",
               fmt::format("{} and nothing can make progress",
                           warps.size() == 1 ? "1 warp waits" : fmt::format("{} warps wait", warps.size())),
-              {});
+              diagnosis.notes());
 }
 
 Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {

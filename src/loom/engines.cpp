@@ -79,6 +79,12 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   }
 }
 
+const AsyncOp* Cluster::in_flight(const check::Stamp& work) const {
+  const auto op = std::find_if(pending_.begin(), pending_.end(),
+                               [&](const auto& known) { return known->work != nullptr && known->work->stamp == work; });
+  return op != pending_.end() ? op->get() : nullptr;
+}
+
 bool Cluster::may_complete(size_t index) const {
   if (!may_wait(*pending_[index])) return true;
   for (size_t i = 0; i < index; ++i)
@@ -341,6 +347,7 @@ void Cluster::bulk_commit(Thread& thread, Pc pc) {
     thread.open_group->pc = pc;
     thread.open_group->read_waited = true;  // an empty group
   }
+  if (watch_) watch_->bulk_committed(thread, *thread.open_group);
   thread.groups.push_back(std::move(thread.open_group));
   thread.open_group = nullptr;
 }
@@ -364,6 +371,7 @@ void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only)
     if (watch_) watch_->learn(thread, group.works);
     thread.time = std::max(thread.time, read_only ? group.read_time : group.write_time);
   }
+  if (watch_ && !read_only) watch_->bulk_waited(thread, pending);
   // Groups complete in order: those whose writes are done and were waited for are history.
   while (!thread.groups.empty() && thread.groups.front()->read_waited && thread.groups.front()->writes_left == 0)
     thread.groups.pop_front();

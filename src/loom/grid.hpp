@@ -18,6 +18,7 @@ struct ClusterResult {
   uint32_t canceled = 0;
   std::vector<check::Watch::PointNote> points;
   uint64_t let_pass = 0;
+  std::unique_ptr<check::GlobalMemory> global;
 };
 
 class Grid {
@@ -47,9 +48,12 @@ class Grid {
   void run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue);
   void run_queue(ProcessorQueue queue, WorkerMemory& memory);
   void keep(uint32_t index, Cluster& cluster);
+  /// Of clusters that cannot talk: the first access that nothing can order with one of another cluster.
+  void compare_clusters(Outcome& outcome) const;
 
   const GridLaunch launch_;
   const Options& options_;
+  std::unique_ptr<check::GlobalMemory> global_;
   LaunchContext context_;
   Watchdog watchdog_;
   std::string refusal_;

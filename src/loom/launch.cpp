@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "loom/check/global_report.hpp"
 #include "loom/grid.hpp"
 #include "loom/symbols.hpp"
 
@@ -89,7 +90,10 @@ uint32_t registers_at_launch(const LaunchConfig& config) {
 Grid::Grid(const GridLaunch& launch, const Options& options)
     : launch_(launch),
       options_(options),
-      context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {}},
+      global_(options.check && launch.config.talks_across_clusters
+                  ? std::make_unique<check::GlobalMemory>(launch.tensors)
+                  : nullptr),
+      context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {}, global_.get()},
       watchdog_(options.seconds_limit) {
   const LaunchConfig& config = launch_.config;
   refusal_ = refusal_of(config, options);
@@ -114,9 +118,15 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
   if (cluster.triggered) triggered_ = true;
   if (cluster.triggered_before_wait) triggered_before_wait_ = true;
   const uint32_t finished = 1 + cluster.canceled;
-  results_[index] = {std::move(cluster.report), std::move(cluster.events), std::move(cluster.sites),
-                     cluster.steps(),           cluster.last_time,         cluster.canceled,
-                     cluster.points(),          cluster.let_pass_count};
+  results_[index] = {std::move(cluster.report),
+                     std::move(cluster.events),
+                     std::move(cluster.sites),
+                     cluster.steps(),
+                     cluster.last_time,
+                     cluster.canceled,
+                     cluster.points(),
+                     cluster.let_pass_count,
+                     cluster.watch() != nullptr && count_ > 1 ? cluster.watch()->take_global() : nullptr};
   if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
 }
 
@@ -208,7 +218,33 @@ Outcome Grid::outcome() {
   outcome.report.cluster = failed.cluster;
   outcome.report.findings = std::move(failed.findings);
   outcome.report.waiting = std::move(failed.waiting);
+  if (outcome.ok()) compare_clusters(outcome);
   return outcome;
+}
+
+void Grid::compare_clusters(Outcome& outcome) const {
+  std::vector<const check::GlobalMemory*> memories;
+  for (const ClusterResult& result : results_)
+    if (result.global != nullptr) memories.push_back(result.global.get());
+  for (const check::GlobalMemory::Overlap& overlap : check::GlobalMemory::overlaps(memories)) {
+    check::GlobalFinding found = check::describe(overlap.conflict, *overlap.first, *overlap.second);
+    const Location at = locate(found.second_pc), first_at = locate(found.first_pc);
+    const auto& known = options_.suppressed;
+    if (std::any_of(known.begin(), known.end(), [&](const Suppression& let_pass) {
+          return let_pass.code == found.code && (let_pass.matches(at) || let_pass.matches(first_at));
+        })) {
+      ++outcome.suppressed;
+      continue;
+    }
+    outcome.report.cluster = overlap.conflict.later.cluster;
+    outcome.report.findings.push_back({.code = found.code,
+                                       .message = std::move(found.message),
+                                       .agent = std::move(found.second_agents),
+                                       .at = at,
+                                       .notes = {std::move(found.fix)},
+                                       .sides = {{std::move(found.first), std::move(found.first_agents), first_at}}});
+    return;
+  }
 }
 
 Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,

@@ -108,6 +108,7 @@ struct BulkGroup {
   bool read_waited = false;  ///< or nothing to wait for
   Pc pc = nullptr;
   std::vector<check::WorkRef> works = {};
+  uint32_t store = 0;  ///< its number with the checker
 };
 
 /// The copies that one cp.async.commit_group closed.
@@ -371,7 +372,8 @@ struct LaunchContext {
   std::span<const TensorRef> tensors;
   const Options* options = nullptr;
   Dim3 clusters;
-  std::vector<PriorGrid> unfinished;  ///< until a cluster that started early continues
+  std::vector<PriorGrid> unfinished;      ///< until a cluster that started early continues
+  check::GlobalMemory* global = nullptr;  ///< of all clusters, where they talk and are checked
 };
 
 /// Memory a worker keeps from one cluster to the next.
@@ -538,6 +540,9 @@ class Cluster {
   void fail_async(const AsyncOp& op, const char* code, std::string message);
   bool dead() const { return dead_; }
   Thread* running() const { return running_; }
+  uint32_t index() const { return index_; }
+  /// The work that has this moment with the checker, if it has not ended.
+  const AsyncOp* in_flight(const check::Stamp& work) const;
 
   // ---- memory
   Cta& cta(uint32_t rank) { return *ctas_[rank]; }
@@ -549,8 +554,6 @@ class Cluster {
   const TensorRef* tensor(const void* begin, const void* end, bool write) const;
   /// Reports an access of `operation` outside the launch's tensors.
   void check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
-  /// What is read of a tensor that the launch writes may be there already, or not yet.
-  void note_global_read(Pc pc, const char* operation, const void* begin, const void* end, bool write);
 
   // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
   Barrier* find_barrier(Cta& cta, uint32_t offset);
@@ -559,9 +562,9 @@ class Cluster {
   void mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address);
   void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                        bool cluster_scope = false);
-  void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
-  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint);
-  void mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
+  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint, bool cluster_scope = false);
+  void mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope);
   void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
                      const char* signalled_by);
   static void note_poll(Warp& warp, uint32_t address, uint32_t phases);

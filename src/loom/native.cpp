@@ -222,15 +222,14 @@ void check_shared(const void* address, size_t bytes, bool write) noexcept {
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   self.cluster->check_unfinished(self, WARPLOOM_PC, address, static_cast<const std::byte*>(address) + bytes, write);
-  self.cluster->note_global_read(WARPLOOM_PC, "ld.global", address, static_cast<const std::byte*>(address) + bytes,
-                                 write);
   if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
                                    write ? "writable " : ""));
+  if (check::Watch* watch = self.cluster->watch()) watch->global_access(self, WARPLOOM_PC, address, bytes, write);
 }
 
-uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
+uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PC;
   self.cluster->step(self, pc);
@@ -246,9 +245,16 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
   if (self.cluster->tensor(address, counter + 1, true) == nullptr)
     self.cluster->fail(self, pc, "OOB-GLOBAL", "an atomic of 4 bytes outside the launch's writable tensors");
   self.cluster->visit(self, pc, address, "atom.global", true);
+  if (check::Watch* watch = self.cluster->watch())
+    watch->global_atomic(self, pc, address, sizeof(uint32_t), order, scope);
   return std::exchange(*counter, *counter + value);
 }
-void fence_gpu() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
+void fence(MemoryScope scope) noexcept {
+  Thread& self = thread();
+  self.cluster->step(self, WARPLOOM_PC);
+  if (check::Watch* watch = self.cluster->watch()) watch->fence(self, scope);
+}
+void fence_shared() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
 
 bool elect(uint32_t mask) noexcept {
   collective(WARPLOOM_PC, "elect.sync", mask, {}, [](const Collective&) {});
@@ -405,12 +411,15 @@ void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
     return first_wait(WARPLOOM_PC, barrier, phases);
   cluster.post_phase_wait(self, WARPLOOM_PC, barrier, phases);
 }
-bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept {
-  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint);
+void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept {
+  thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases, true);
 }
-void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept {
-  if (!ready) return first_wait(WARPLOOM_PC, barrier, phases);
-  thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases);
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint, bool cluster_scope) noexcept {
+  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint, cluster_scope);
+}
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+  if (!ready) return thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
+  thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
 }
 
 void fence_proxy_async(ProxyFence kind) noexcept {
@@ -418,6 +427,7 @@ void fence_proxy_async(ProxyFence kind) noexcept {
   check::Watch* watch = thread().cluster->watch();
   if (watch != nullptr && kind != ProxyFence::global && kind != ProxyFence::acquire)
     watch->fence_proxy_async(thread(), kind == ProxyFence::release);
+  if (watch != nullptr && (kind == ProxyFence::global || kind == ProxyFence::all)) watch->fence_proxy_global(thread());
 }
 void tcgen05_fence(bool before) noexcept {
   thread().cluster->step(thread(), WARPLOOM_PC);

@@ -166,7 +166,7 @@ bool Cluster::phase_complete(Warp& warp, const Posted& posted) {
     return false;
   }
   check_phase(*warp.lanes[posted.first_lane], posted.pc, barrier, phases);
-  if (watch_) watch_->passed(warp, posted.pc, barrier, phases);
+  if (watch_) watch_->passed(warp, posted.pc, barrier, phases, false);
   return true;
 }
 

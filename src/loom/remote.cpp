@@ -62,6 +62,7 @@ uint32_t& word_at(Pc pc, uint32_t address) {
   std::byte* const place =
       thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
   thread().cluster->visit(thread(), pc, place, "atom.shared::cluster", false);
+  if (check::Watch* watch = thread().cluster->watch()) watch->shared_atomic(thread(), place);
   return *reinterpret_cast<uint32_t*>(place);
 }
 

@@ -363,11 +363,18 @@ bool has_place(const Finding& finding) {
 
 std::string finding_details(const Finding& finding) {
   std::string text;
+  // Of two accesses it is said which came first, in this run.
+  static constexpr std::string_view accesses[] = {"RACE-SMEM", "RACE-TMEM",   "RACE-GLOBAL",
+                                                  "PROXY",     "NOT-VISIBLE", "TMEM-FENCE"};
+  const bool two =
+      !finding.sides.empty() && std::find(std::begin(accesses), std::end(accesses), finding.code) != std::end(accesses);
+  const char *const second = two ? "second access: " : "", *const first = two ? "first access:  " : "";
   if (has_place(finding)) {
-    text += fmt::format("{:{}}{}  {}\n", "", kIndent, agents_text(finding.agent), place_with_library(finding.at));
+    text +=
+        fmt::format("{:{}}{}{}  {}\n", "", kIndent, second, agents_text(finding.agent), place_with_library(finding.at));
   }
   for (const FindingSide& side : finding.sides)
-    text += fmt::format("{:{}}{}  {}\n{}", "", kIndent, agents_text(side.agent), place_with_library(side.at),
+    text += fmt::format("{:{}}{}{}  {}\n{}", "", kIndent, first, agents_text(side.agent), place_with_library(side.at),
                         bullet("first: ", side.what, kDetailIndent));
   for (const std::string& note : finding.notes) text += bullet("", note, kDetailIndent);
   return text;
@@ -442,11 +449,11 @@ std::string colored(const std::string& text) {
     const std::string_view line(text.data() + at, end - at - 1);
     const size_t first = line.find_first_not_of(' ');
     const std::string_view rest = first == std::string_view::npos ? std::string_view() : line.substr(first);
-    const char* color = rest.starts_with("error ")                                       ? "\033[1;31m"
-                        : rest.starts_with("first: ")                                    ? "\033[33m"
-                        : rest.starts_with("^ ") || first == kDetailIndent               ? "\033[32m"
-                        : rest.starts_with("replay: ") || rest.starts_with("mutation: ") ? "\033[2m"
-                                                                                         : nullptr;
+    const char* color = rest.starts_with("error ")                                          ? "\033[1;31m"
+                        : rest.starts_with("first: ") || rest.starts_with("first access: ") ? "\033[33m"
+                        : rest.starts_with("^ ") || first == kDetailIndent                  ? "\033[32m"
+                        : rest.starts_with("replay: ") || rest.starts_with("mutation: ")    ? "\033[2m"
+                                                                                            : nullptr;
     result += color == nullptr ? std::string(line) : fmt::format("{}{}\033[0m", color, line);
     result += '\n';
     at = end;

@@ -470,18 +470,9 @@ const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write)
   return nullptr;
 }
 
-void Cluster::note_global_read(Pc pc, const char* operation, const void* begin, const void* end, bool write) {
-  if (!watch_ || write) return;
-  for (const TensorRef& ref : launch_.tensors) {
-    const auto* base = static_cast<const std::byte*>(ref.pointer);
-    if (ref.access == Access::write && begin < base + ref.bytes && end > base) watch_->depends(pc, operation);
-  }
-}
-
 void Cluster::check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
                            bool write) {
   check_unfinished(thread, pc, begin, end, write);
-  note_global_read(pc, operation, begin, end, write);
   if (tensor(begin, end, write) == nullptr)
     fail(thread, pc, "OOB-GLOBAL",
          fmt::format("{} {} global memory outside the launch's {}tensors", operation, write ? "writes" : "reads",

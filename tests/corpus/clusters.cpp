@@ -116,6 +116,44 @@ constexpr auto arrival_of_cta_scope = [](const bool& buggy) {
   syncwarp();
 };
 
+/// T4: the same with the other half of the pair too narrow, and T5 with st.async, which a thread's wait must acquire,
+/// too.
+constexpr auto wait_of_cta_scope = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  cluster_sync();
+  if (cluster_rank() == 0 && lane_index() == 0) {
+    SITE(store_cluster(map_to_rank(address(s.row[0]), 1), 1u));
+    mbarrier_arrive<Scope::cluster>(map_to_rank(address(s.full[0]), 1));
+  }
+  if (cluster_rank() == 1) {
+    if (buggy)
+      mbarrier_wait(address(s.full[0]), 1);
+    else
+      mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+    SITE(keep(load_shared(&s.row[0])));
+  }
+  syncwarp();
+};
+constexpr auto sent_to_a_cta_scope = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  if (thread_index() == 0) mbarrier_arrive_expect_tx(address(s.full[0]), cluster_rank() == 1 ? 16 : 0);
+  cluster_sync();
+  if (cluster_rank() == 0 && lane_index() == 0) {
+    const uint32_t sent[4] = {1, 2, 3, 4};
+    SITE(store_async(map_to_rank(address(s.row[0]), 1), sent, map_to_rank(address(s.full[0]), 1)));
+  }
+  if (cluster_rank() == 1) {
+    if (buggy)
+      mbarrier_wait(address(s.full[0]), 1);
+    else
+      mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+    SITE(keep(load_shared(&s.row[0])));
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries cluster_entries() {
@@ -137,6 +175,9 @@ Entries cluster_entries() {
            {"DEADLOCK", "EXIT-REMOTE"}),
       entry("T3", "word for another CTA announced by an arrival of CTA scope", {"NOT-VISIBLE"}, single,
             arrival_of_cta_scope),
+      entry("T4", "word of another CTA read behind a wait of CTA scope", {"NOT-VISIBLE"}, single, wait_of_cta_scope),
+      entry("T5", "st.async of another CTA read behind a wait of CTA scope", {"NOT-VISIBLE"}, single,
+            sent_to_a_cta_scope),
       same("B2", "multicast before the peer has armed its barrier (humming#54)", "24"),
   };
 }

@@ -111,6 +111,7 @@ Entries collective_entries();
 Entries wgmma_entries();
 Entries thread_entries();
 Entries grid_entries();
+Entries global_memory_entries();
 
 struct Initialised {
   static constexpr Words text{"the other side"};

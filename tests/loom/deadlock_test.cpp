@@ -505,5 +505,41 @@ TEST(Deadlock, WrongPhaseOfAFreshWait) {
   EXPECT_TRUE(contains(causes(*waiter_for(outcome, "ring.full[0]")), "counts its phases (its parity) wrong"));
 }
 
+struct Exchange {
+  Mbarrier full[2];
+};
+
+// Two warps that wait for each other: the report says that it is a circle, and how the ring stands.
+TEST(Deadlock, ACircleIsSaidToBeOne) {
+  const auto kernel = [](const bool& buggy) {
+    auto& s = shared<Exchange>();
+    init_barriers(s.full, 1);
+    if (lane_index() == 0) {
+      const SharedAddress mine = address(s.full[warp_index()]), other = address(s.full[1 - warp_index()]);
+      mbarrier_arrive(other);
+      mbarrier_wait(mine, 1);
+      if (buggy) {
+        mbarrier_wait(mine, 2);
+        mbarrier_arrive(other);
+      }
+    }
+    syncwarp();
+  };
+  const Launch launch{.threads = 64, .shared_bytes = sizeof(Exchange)};
+  always_clean(launch, kernel, false);
+  for (const Schedule& schedule : schedules(launch)) {
+    SCOPED_TRACE(schedule.text());
+    const Outcome outcome = run(launch, kernel, true, with(schedule));
+    expect_deadlock(outcome);
+    const std::vector<std::string>& notes = outcome.report.findings[0].notes;
+    ASSERT_EQ(notes.size(), 2u) << to_text(outcome.report);
+    EXPECT_EQ(
+        notes[0],
+        "they wait in a circle: cta 0 warp 0 waits for ring.full[0], which cta 0 warp 1 should bring; cta 0 warp 1 "
+        "waits for ring.full[1], which cta 0 warp 0 should bring");
+    EXPECT_EQ(notes[1], "ring.full of cta 0: [0-1] phase 1 0/1 arrived; missing: cta 0 warp 1, cta 0 warp 0");
+  }
+}
+
 }  // namespace
 }  // namespace warploom::loom

@@ -8,11 +8,13 @@
 // (LaunchConfig::talks_across_clusters).
 #pragma once
 
-#include "warploom/arch/config.hpp"
+#include "warploom/types/memory_order.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-/// atom.acq_rel.gpu.global.add.u32: returns what was there before
+/// atom.{relaxed,acquire,release,acq_rel}.{cta,cluster,gpu}.global.add.u32: returns what was there before. One that
+/// only acquires or releases, or reaches less far, is cheaper; what it then does not order, others order in its place.
+template <MemoryOrder order = MemoryOrder::acq_rel, MemoryScope scope = MemoryScope::gpu>
 WARPLOOM_FN uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept;
 /// fence.acq_rel.gpu
 WARPLOOM_FN void fence_gpu() noexcept;

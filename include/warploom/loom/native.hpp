@@ -6,6 +6,7 @@
 #include "warploom/arch/config.hpp"
 #include "warploom/loom/posted.hpp"
 #include "warploom/types/descriptor.hpp"
+#include "warploom/types/memory_order.hpp"
 #include "warploom/types/reduction.hpp"
 #include "warploom/types/tensor_map.hpp"
 #include "warploom/types/tmem_copy.hpp"
@@ -38,8 +39,9 @@ void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barr
 
 // Global memory: reports an address outside the launch's tensors.
 void check_global(const void* address, size_t bytes, bool write) noexcept;
-uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept;
-void fence_gpu() noexcept;
+uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept;
+void fence(MemoryScope scope) noexcept;  ///< fence.acq_rel
+void fence_shared() noexcept;            ///< one of a cluster's shared memory alone
 
 // Warp
 enum class Shuffle : uint8_t { index, exclusive_or, up, down };
@@ -82,9 +84,11 @@ void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept;
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
+/// Of scope cluster: what threads of other CTAs did before they arrived with that scope is seen.
+void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept;
 /// `hint`: whoever relies on a success says so with mbarrier_wait_unless, which reports one that did not happen.
-bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint) noexcept;
-void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases) noexcept;
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint, bool cluster_scope) noexcept;
+void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;

@@ -232,13 +232,17 @@ void Order::learn(Lane& lane, const KnowledgeRef& news) const {
 
 void Order::learn(Agent agent, const KnowledgeRef& news) { learn(own_state(agent), news); }
 
-void Order::exchange(Agent agent, KnowledgeRef& word) {
-  learn(agent, word);
+KnowledgeRef Order::tell(Agent agent) {
   Lane& lane = own_state(agent);
   auto told = make_knowledge(*lane.knows);
   add_own(*told, agent, speaks_for_warp(agent));
-  word = std::move(told);
   advance(lane);
+  return told;
+}
+
+void Order::exchange(Agent agent, KnowledgeRef& word) {
+  learn(agent, word);
+  word = tell(agent);
 }
 
 void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
@@ -410,7 +414,14 @@ void Order::note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who) {
   barrier.signalled = true;
 }
 
-void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes) {
+/// All of it to who waits with scope cluster; to others what they need no acquire for.
+void Order::add_remote(Barrier& barrier, const Knowledge& told) {
+  if (barrier.remote == nullptr) barrier.remote = make_knowledge();
+  barrier.remote->join(told);
+  for (const Plane plane : {Plane::happened, Plane::async, Plane::tensor}) barrier.current.join(plane, told, plane);
+}
+
+void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes) {
   Barrier& barrier = barriers_[id];
   note_signaller(barrier, {agent.warp, agent.lane});
   Lane& lane = own_state(agent);
@@ -423,30 +434,43 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, bool
   } else {
     barrier.expects.push_back({now(agent), at});
   }
-  if (publishes) {
-    if (barrier.last_told != lane.knows) barrier.current.join(*lane.knows);
-    barrier.last_told = lane.knows;
+  const bool whole = !barrier.for_each_lane && speaks_for_warp(agent);
+  if (publishes == Publishes::to_cluster) {
+    Knowledge told = *lane.knows;
+    add_own(told, agent, whole);
+    add_remote(barrier, told);
   } else {
-    barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
-    barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
+    if (publishes == Publishes::nothing) {
+      barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
+      barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
+    } else if (barrier.last_told != lane.knows) {
+      barrier.current.join(*lane.knows);
+      barrier.last_told = lane.knows;
+    }
+    add_own(barrier.current, agent, whole, publishes == Publishes::all);
   }
-  add_own(barrier.current, agent, !barrier.for_each_lane && speaks_for_warp(agent), publishes);
   advance(lane);
 }
 
-void Order::arrive(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, true); }
+void Order::arrive(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, Publishes::all); }
 
-void Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, false); }
+void Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) {
+  signal(agent, id, at, true, Publishes::nothing);
+}
 
-void Order::expect(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, false, false); }
+void Order::arrive_remote(Agent agent, BarrierId id, const void* at) {
+  signal(agent, id, at, true, Publishes::to_cluster);
+}
+
+void Order::expect(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, false, Publishes::nothing); }
 
 void Order::complete_tx(Agent agent, BarrierId id, const void* at) {
   // Like an expectation, but nothing waits for it.
-  signal(agent, id, at, false, false);
+  signal(agent, id, at, false, Publishes::nothing);
   barriers_[id].expects.pop_back();
 }
 
-void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at) {
+void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at, bool remote) {
   Barrier& barrier = barriers_[id];
   const Knowledge knowledge = completion(work);
   barrier.several = true;
@@ -455,7 +479,10 @@ void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, con
   if (counts_as_arrival)
     std::erase_if(barrier.expects,
                   [&](const ExpectRecord& expect) { return knowledge.covers(Plane::happened, expect.stamp); });
-  barrier.current.join(knowledge);
+  if (remote)
+    add_remote(barrier, knowledge);
+  else
+    barrier.current.join(knowledge);
 }
 
 void Order::phase_completed(BarrierId id) {
@@ -482,7 +509,9 @@ void Order::phase_completed(BarrierId id) {
   barrier.before = std::move(barrier.completed);
   barrier.completed = make_knowledge(std::move(barrier.current));
   barrier.current = Knowledge();
-  barrier.last_told = barrier.last_in = barrier.last_out = nullptr;
+  barrier.completed_remote = std::move(barrier.remote);
+  barrier.remote = nullptr;
+  barrier.last_told = barrier.last_in = barrier.last_out = barrier.last_remote_in = barrier.last_remote_out = nullptr;
   ++barrier.phases;
 }
 
@@ -501,7 +530,8 @@ void Order::polled(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   if (!behind) violated({PhaseRule::wait_early, id, phases - 1, now(agent), at});
 }
 
-void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, uint64_t phases, const void* at) {
+void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, uint64_t phases, const void* at,
+                      bool cluster_scope) {
   Barrier& barrier = barriers_[id];
   const Warp& warp = warps_[index];
   if (phases != 0 && barrier.completed != nullptr) {
@@ -525,6 +555,14 @@ void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, 
       learn(lane, barrier.completed);
       barrier.last_out = lane.knows;
     }
+    if (cluster_scope && barrier.completed_remote != nullptr) {
+      if (barrier.last_remote_in == nullptr || barrier.last_remote_in != lane.knows) {
+        barrier.last_remote_in = lane.knows;
+        learn(lane, barrier.completed_remote);
+        barrier.last_remote_out = lane.knows;
+      }
+      lane.knows = barrier.last_remote_out;
+    }
   }
   // The wait is a moment of its own, before whatever the thread does next. One that has nothing to wait for is too:
   // when the first phase is complete, its parity says "not yet".
@@ -539,12 +577,13 @@ void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, 
   advance(lane);
 }
 
-void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at) {
-  passed_as(agent.warp, own_state(agent), 1u << agent.lane, id, phases, at);
+void Order::passed(Agent agent, BarrierId id, uint64_t phases, const void* at, bool cluster_scope) {
+  passed_as(agent.warp, own_state(agent), 1u << agent.lane, id, phases, at, cluster_scope);
 }
 
-void Order::passed_all(uint32_t index, BarrierId id, uint64_t phases, const void* at) {
-  warps_[index].for_each([&](Lane& lane, uint32_t lanes) { passed_as(index, lane, lanes, id, phases, at); });
+void Order::passed_all(uint32_t index, BarrierId id, uint64_t phases, const void* at, bool cluster_scope) {
+  warps_[index].for_each(
+      [&](Lane& lane, uint32_t lanes) { passed_as(index, lane, lanes, id, phases, at, cluster_scope); });
 }
 
 }  // namespace warploom::loom::check

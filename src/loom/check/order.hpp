@@ -80,12 +80,16 @@ class Order {
   /// A plain access to shared memory: the async proxy may not rely on it before the thread's next proxy fence.
   void accessed_shared(Agent agent);
   void accessed_shared_all(uint32_t warp);
+  /// ... to global memory.
+  void accessed_global(Agent agent) { note(agent); }
   void fence_proxy_async(Agent agent);
   void tensor_fence_before(Agent agent);
   void tensor_fence_after(Agent agent);
   /// Lanes of a warp that met in a collective.
   void synchronise(uint32_t warp, uint32_t mask);
   void learn(Agent agent, const KnowledgeRef& news);
+  /// All that the thread knows and has done. What it does next is later.
+  KnowledgeRef tell(Agent agent);
   /// An acquire and release of a word that threads pass what they know through.
   void exchange(Agent agent, KnowledgeRef& word);
   /// All lanes of a warp.
@@ -126,17 +130,23 @@ class Order {
   /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what
   /// tensor cores were fenced for, no more.
   void arrive_relaxed(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// An arrival of another CTA's thread that releases to the cluster: who waits with the scope of its own CTA learns
+  /// that it happened and what the async proxy may rely on, but sees nothing of what it wrote.
+  void arrive_remote(Agent agent, BarrierId barrier, const void* at = nullptr);
   void expect(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// Bytes that the thread itself says have landed.
   void complete_tx(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// The end of asynchronous work: bytes that landed, or an arrival (commit).
-  void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr);
+  /// `remote`: of what a thread of another CTA stored, as with arrive_remote.
+  void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr,
+                bool remote = false);
   /// The phase under way is complete; it is the `phase`-th, from 0.
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
-  void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr);
+  void passed(Agent agent, BarrierId barrier, uint64_t phases, const void* at = nullptr, bool cluster_scope = false);
   /// ... by each lane of a warp.
-  void passed_all(uint32_t warp, BarrierId barrier, uint64_t phases, const void* at = nullptr);
+  void passed_all(uint32_t warp, BarrierId barrier, uint64_t phases, const void* at = nullptr,
+                  bool cluster_scope = false);
   /// A poll for so many completed phases, whatever it was told.
   void polled(Agent agent, BarrierId barrier, uint64_t phases, const void* at);
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
@@ -197,15 +207,17 @@ class Order {
   };
   struct Barrier {
     uint64_t phases = 0;
-    Knowledge current;               ///< of the arrivals of the phase under way
-    KnowledgeRef completed, before;  ///< of the last completed phase, and of the one before
-    std::vector<WaitRecord> waits;   ///< for the last completed phase
+    Knowledge current;                  ///< of the arrivals of the phase under way
+    KnowledgeRef completed, before;     ///< of the last completed phase, and of the one before
+    std::shared_ptr<Knowledge> remote;  ///< for waits of scope cluster: of the phase under way,
+    KnowledgeRef completed_remote;      ///< ... of the last completed one
+    std::vector<WaitRecord> waits;      ///< for the last completed phase
     std::vector<ExpectRecord> expects;
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
     bool for_each_lane = false;
     // The lanes of a warp tell and learn the same thing one after the other.
-    KnowledgeRef last_told, last_in, last_out;
+    KnowledgeRef last_told, last_in, last_out, last_remote_in, last_remote_out;
     uint32_t last_warp = 0;
     bool last_covered = false;
   };
@@ -214,7 +226,8 @@ class Order {
   Lane& own_state(Agent agent) { return warps_[agent.warp].own(agent.lane); }
   static uint32_t async_cover(const Lane& lane) { return lane.unfenced ? lane.fenced : lane.tick; }
   void synchronise_some(uint32_t warp, uint32_t mask);
-  void passed_as(uint32_t warp, Lane& lane, uint32_t lanes, BarrierId barrier, uint64_t phases, const void* at);
+  void passed_as(uint32_t warp, Lane& lane, uint32_t lanes, BarrierId barrier, uint64_t phases, const void* at,
+                 bool cluster_scope);
   void learn(Lane& lane, const KnowledgeRef& news) const;
   void learn_tensor(Lane& lane, const Knowledge& told) const;
   /// Whether the other lanes have done nothing since they all met, or since this one last told something: then what it
@@ -225,7 +238,9 @@ class Order {
   Knowledge::Own own(Agent agent) const;
   /// What follows has a tick of its own.
   static void advance(Lane& lane);
-  void signal(Agent agent, BarrierId id, const void* at, bool arrives, bool publishes);
+  enum class Publishes : uint8_t { nothing, all, to_cluster };
+  void signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes);
+  static void add_remote(Barrier& barrier, const Knowledge& told);
   static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
   Work begin_at(Stamp stamp, Knowledge relies);
   Work begin(Knowledge relies, Tells tells, uint32_t warp);

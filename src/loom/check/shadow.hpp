@@ -32,20 +32,23 @@ struct Record {
 class Viewpoint {
  public:
   Viewpoint(Order& order, Agent agent) : order_(&order), agent_(agent) {}
-  explicit Viewpoint(const Work& work) : work_(&work) {}
+  explicit Viewpoint(const Work& work) : work_(&work), knows_(&work.relies) {}
+  /// Of somebody who knew this.
+  explicit Viewpoint(const Knowledge& knows) : knows_(&knows) {}
 
   Record record(Proxy proxy, uint32_t site) const;
   /// Of all lanes of the thread's warp, which have met. Order::noted_all is to follow.
   Record record_of_warp(Proxy proxy, uint32_t site) const;
   bool covers(Plane plane, const Record& earlier) const;
+  bool covers(Plane plane, const Stamp& stamp) const {
+    return knows_ != nullptr ? knows_->covers(plane, stamp) : order_->covers(agent_, plane, stamp);
+  }
 
  private:
-  bool covers(Plane plane, const Stamp& stamp) const {
-    return work_ != nullptr ? work_->relies.covers(plane, stamp) : order_->covers(agent_, plane, stamp);
-  }
   Order* order_ = nullptr;
   Agent agent_;
   const Work* work_ = nullptr;
+  const Knowledge* knows_ = nullptr;
 };
 
 struct Conflict {

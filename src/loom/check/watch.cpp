@@ -31,11 +31,17 @@ Watch::Watch(Cluster& cluster)
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
   incoming_.resize(cluster.size());
+  slots_.resize(cluster.size());
   allocations_.resize(cluster.size());
   sites_.emplace_back();
   cluster_barrier_ = order_.make_barrier(true);
   barriers_.push_back({.name = "the cluster barrier"});
   recorder_ = Recorder::take(cluster);
+  global_ = cluster.launch().global;
+  if (global_ == nullptr) {
+    own_global_ = std::make_unique<GlobalMemory>(cluster.launch().tensors);
+    global_ = own_global_.get();
+  }
 }
 
 uint32_t Watch::rank_of(const Cta& cta) { return cta.rank; }
@@ -74,7 +80,7 @@ void Watch::synchronise(const Warp& warp, uint32_t mask) {
 
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
                   const Viewpoint& view, const Record& record, bool tensor) {
-  const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor); };
+  const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor ? nullptr : &shadow); };
   if (write)
     shadow.write(first, count, view, record, on_conflict);
   else
@@ -185,10 +191,12 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
     }
     default: break;
   }
-  if (tells)
-    order_.arrive(me, id, pc);
-  else
+  if (!tells)
     order_.arrive_relaxed(me, id, pc);
+  else if (barrier.cta != thread.cta)
+    order_.arrive_remote(me, id, pc);
+  else
+    order_.arrive(me, id, pc);
 }
 
 void Watch::phase_completed(const Barrier& barrier) {
@@ -196,19 +204,19 @@ void Watch::phase_completed(const Barrier& barrier) {
   order_.phase_completed(barrier.watched);
 }
 
-void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
+void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope) {
   if (recorder_ != nullptr) recorder_->passed(thread, barrier, phases);
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a wait");
-  order_.passed(me, barrier.watched, phases, pc);
+  order_.passed(me, barrier.watched, phases, pc, cluster_scope);
 }
 
-void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases) {
+void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope) {
   if (recorder_ != nullptr)
     for (Thread* lane : warp.lanes) recorder_->passed(*lane, barrier, phases);
   const Agent me = agent(warp);
   usable(pc, warp, all_lanes, barrier, Viewpoint(order_, me), false, "a wait");
-  order_.passed_all(me.warp, barrier.watched, phases, pc);
+  order_.passed_all(me.warp, barrier.watched, phases, pc, cluster_scope);
 }
 
 void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {

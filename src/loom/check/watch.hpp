@@ -6,6 +6,7 @@
 // A machine that is not checked has none, and asks nothing but that.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "loom/check/footprint.hpp"
+#include "loom/check/global_memory.hpp"
 #include "loom/check/order.hpp"
 #include "loom/check/recorder.hpp"
 #include "loom/check/shadow.hpp"
@@ -37,9 +39,10 @@ struct WgmmaInstruction;
 /// The other side of a finding, before its place becomes a line.
 struct OtherSide {
   std::string what;
-  const Warp* warp = nullptr;
+  const Warp* warp = nullptr;  ///< null: `agents`, of a cluster that is gone
   uint32_t lanes = 0;
   const void* pc = nullptr;
+  Agents agents = {};
 };
 
 namespace check {
@@ -62,14 +65,29 @@ class Watch {
   void tensor_fence(Thread& thread, bool before);
   void fence_mbarrier_init(Thread& thread);
 
+  /// atom.acq_rel on a word of shared memory: it tells and learns.
+  void shared_atomic(Thread& thread, const void* word) { order_.exchange(agent(thread), words_[word]); }
+
+  // ---- global memory (watch_global.cpp)
+  void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write);
+  void global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes, MemoryOrder order, MemoryScope scope);
+  void fence(Thread& thread, MemoryScope scope);
+  void fence_proxy_global(Thread& thread);
+  void bulk_committed(const Thread& thread, const BulkGroup& group);
+  /// For the end of all but the latest `pending` groups.
+  void bulk_waited(const Thread& thread, uint32_t pending);
+  /// What this cluster touched, where clusters cannot talk; null otherwise.
+  std::unique_ptr<GlobalMemory> take_global() { return std::move(own_global_); }
+
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
   void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
               bool cluster_scope);
   void phase_completed(const Barrier& barrier);
-  void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
+  /// `cluster_scope`: what other CTAs released to the cluster is seen, too.
+  void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope);
   /// ... by each lane of a warp.
-  void passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases);
+  void passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope);
   /// A poll whose answer is a hint.
   void polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
@@ -123,7 +141,8 @@ class Watch {
     const Warp* warp = nullptr;
     uint32_t lanes = ~0u;
     const char* operation = "";
-    std::string object;  ///< "input.full[2]"
+    std::string object;   ///< "input.full[2]"
+    uint32_t global = 0;  ///< its number there; 0: none
   };
   struct BarrierNotes {
     const Barrier* barrier = nullptr;
@@ -184,6 +203,12 @@ class Watch {
   void allocation_changes(const Warp& warp, Pc pc, const char* operation);
   void issue_tensor(AsyncOp& op);
   void issue_commit(AsyncOp& op);
+  void issue_global(const AsyncOp& op, uint32_t at);
+  GlobalAccess global_access_of(const Warp& warp, const Stamp& stamp, uint32_t at, Touch touch, Proxy proxy);
+  void touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
+                    const Viewpoint& view, const AsyncOp* store = nullptr);
+  [[nodiscard]] bool leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict) const;
+  void acquire(Thread& thread, std::span<const GlobalMemory::Release> releases);
   Work begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
@@ -202,9 +227,11 @@ class Watch {
   void came_into(const Cta& cta, const Stamp& stamp, Pc pc, const Warp& warp, uint32_t lanes, const char* operation);
 
   // watch_report.cpp
-  void report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor);
+  void report(Pc pc, const Warp& warp, const Conflict& conflict, const Shadow* shared);
   void report(const Order::Violation& violation);
   std::string name_of(Order::BarrierId id) const;
+  /// " (ring input, slot 2)", where a copy into these bytes completes on a barrier of a ring.
+  [[nodiscard]] std::string slot_of(const Shadow& shadow, uint32_t offset) const;
   [[nodiscard]] OtherSide side_of(const Record& record, bool writes) const;
 
   Cluster& cluster_;
@@ -216,6 +243,12 @@ class Watch {
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, uint32_t> site_index_;
   std::vector<BarrierNotes> barriers_;
+  /// Where copies to a CTA land, and the barrier they complete on: [CTA][offset].
+  struct Slot {
+    uint32_t bytes = 0;
+    const Barrier* barrier = nullptr;
+  };
+  std::vector<std::map<uint32_t, Slot>> slots_;
   std::unordered_map<const NamedBarrier*, Order::BarrierId> named_;
   Order::BarrierId cluster_barrier_ = 0;
   std::unordered_map<const Thread*, TensorThread> tensor_threads_;
@@ -240,7 +273,16 @@ class Watch {
   std::vector<PointNote> points_;
   std::unordered_map<const void*, std::vector<Visit>> visits_;
   std::unordered_map<const void*, KnowledgeRef> words_;  ///< what atomics on them have told
-  Recorder* recorder_ = nullptr;                         ///< of tests of the checker
+  std::unique_ptr<GlobalMemory> own_global_;
+  GlobalMemory* global_ = nullptr;
+  /// What a thread's fences make of its atomics: those before one acquire with it, those after it release with it.
+  struct FenceNotes {
+    std::vector<GlobalMemory::Release> found;  ///< by atomics that acquire nothing
+    std::vector<GlobalMemory::Release> told;   ///< at its latest fences
+  };
+  std::unordered_map<const Thread*, FenceNotes> fence_notes_;
+  std::unordered_map<const Thread*, std::vector<uint32_t>> stores_;  ///< groups that nobody has waited for to the end
+  Recorder* recorder_ = nullptr;                                     ///< of tests of the checker
 };
 
 }  // namespace check

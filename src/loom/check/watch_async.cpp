@@ -58,6 +58,10 @@ void Watch::issue(AsyncOp& op) {
                                                ? order_.begin(agent(*op.issuer), Tells::end)
                                                : begin_write(agent(*op.issuer), *op.destination, op.offset, bytes));
   op.work = work;
+  if (op.kind != AsyncOp::Kind::tma_store && op.barrier_cta != nullptr) {
+    Slot& slot = slots_[rank_of(*op.destination)][op.offset];
+    if (slot.bytes != bytes) slot = {bytes, cluster_.find_barrier(*op.barrier_cta, op.barrier_offset)};
+  }
   const Viewpoint view(*work);
   const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
   const Barrier* told = op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
@@ -71,6 +75,7 @@ void Watch::issue(AsyncOp& op) {
     });
   else
     touch_shared(op.pc, warp, *op.destination, op.offset, bytes, op.kind != AsyncOp::Kind::tma_store, view, record);
+  issue_global(op, record.site);
   if (op.kind == AsyncOp::Kind::tma_store) op.group->works.push_back(op.work);
   if (op.kind == AsyncOp::Kind::cp_async) {
     op.copies->works.push_back(op.work);
@@ -91,7 +96,9 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
   delivering_ = &op;
   usable(op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, barrier, Viewpoint(*op.work),
          op.kind != AsyncOp::Kind::cp_async_arrive, operation_of(op));
-  order_.complete(*op.work, barrier.watched, arrival, op.pc);
+  // A thread's own store, though it lands late: another CTA sees it as it sees all that threads do.
+  const bool remote = op.kind == AsyncOp::Kind::store_async && barrier.cta != op.issuer->cta;
+  order_.complete(*op.work, barrier.watched, arrival, op.pc, remote);
   came_into(*barrier.cta, op.work->stamp, op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, operation_of(op));
   delivering_ = nullptr;
 }
@@ -230,7 +237,7 @@ void Watch::issue_tensor(AsyncOp& op) {
         if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
           report(op.pc, warp,
                  {Conflict::Kind::uninitialised, {}, record, false, false, run.group * tmem_column_count + run.column},
-                 true);
+                 nullptr);
     touch_cells(op.pc, warp, first_cta, accumulator, true, view, record);
   } else if (here.copy) {
     touch_cells(op.pc, warp, first_cta, cells_of(op.copy, group), true, view, record);

@@ -49,8 +49,6 @@ void Watch::visited(Thread& thread, Pc pc, const void* object, const char* opera
   // The latest of each thread: those before it could only be overtaken by overtaking that one, too.
   std::erase_if(visits, [&](const Visit& v) { return v.agent.warp == me.warp && v.agent.lane == me.lane; });
   visits.push_back({me, order_.mark(me), point});
-  // atom.acq_rel: it tells and learns. Those of global memory order what is in global memory, which is not followed.
-  if (!of_launch) order_.exchange(me, words_[object]);
 }
 
 void Watch::answered(Pc pc, const Decision& decision) {

@@ -60,11 +60,23 @@ OtherSide Watch::side_of(const Record& record, bool writes) const {
   return {std::move(what), site.warp, record.lanes != 0 ? record.lanes : site.lanes, site.pc};
 }
 
-void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, bool tensor) {
+std::string Watch::slot_of(const Shadow& shadow, uint32_t offset) const {
+  const std::map<uint32_t, Slot>& slots = slots_[static_cast<size_t>(&shadow - shared_.data())];
+  auto slot = slots.upper_bound(offset);
+  if (slot == slots.begin()) return {};
+  --slot;
+  const auto& [begin, known] = *slot;
+  if (offset >= begin + known.bytes || known.barrier == nullptr || known.barrier->ring == nullptr) return {};
+  return fmt::format(" (ring {}, slot {})", known.barrier->ring, known.barrier->stage);
+}
+
+void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, const Shadow* shared) {
+  const bool tensor = shared == nullptr;
   const Words words = words_for(conflict, tensor);
   const Site& later = sites_[conflict.later.site];
-  const std::string place = tensor ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
-                                   : fmt::format("shared memory at 0x{:x}", conflict.at);
+  const std::string place = tensor
+                                ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
+                                : fmt::format("shared memory at 0x{:x}{}", conflict.at, slot_of(*shared, conflict.at));
   const std::string what = fmt::format("{} {} {}{}", later.operation, conflict.later_writes ? "writes" : "reads", place,
                                        later.object.empty() ? "" : fmt::format(" (for {})", later.object));
   const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;

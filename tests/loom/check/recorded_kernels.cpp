@@ -133,7 +133,7 @@ struct SmallGemm {
     if constexpr (stores)
       writer.write(Strip<tile_n>(row, 0, 1.0f), tile.m * tile_m, tile.n * tile_n);
     else
-      arch::store_global(params.out + arch::thread_index(), row.values[0]);
+      arch::store_global(params.out + 256 * arch::cluster_rank() + arch::thread_index(), row.values[0]);
   }
 
   struct Row {

@@ -7,9 +7,10 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 namespace native = ::warploom::loom::native;
 
+template <MemoryOrder order, MemoryScope scope>
 WARPLOOM_FN uint32_t fetch_add_global(uint32_t* counter, uint32_t value) noexcept {
-  return native::fetch_add_global(counter, value);
+  return native::fetch_add_global(counter, value, order, scope);
 }
-WARPLOOM_FN void fence_gpu() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_gpu() noexcept { native::fence(MemoryScope::gpu); }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -7,10 +7,10 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 namespace native = ::warploom::loom::native;
 
-WARPLOOM_FN void fence_cluster() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_cluster() noexcept { native::fence(MemoryScope::cluster); }
 WARPLOOM_FN void fence_proxy_async() noexcept { native::fence_proxy_async(native::ProxyFence::all); }
-WARPLOOM_FN void fence_shared_release() noexcept { native::fence_gpu(); }
-WARPLOOM_FN void fence_shared_acquire() noexcept { native::fence_gpu(); }
+WARPLOOM_FN void fence_shared_release() noexcept { native::fence_shared(); }
+WARPLOOM_FN void fence_shared_acquire() noexcept { native::fence_shared(); }
 WARPLOOM_FN void fence_proxy_async_release() noexcept { native::fence_proxy_async(native::ProxyFence::release); }
 WARPLOOM_FN void fence_proxy_async_acquire() noexcept { native::fence_proxy_async(native::ProxyFence::acquire); }
 

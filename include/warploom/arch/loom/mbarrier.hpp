@@ -28,24 +28,26 @@ WARPLOOM_FN void mbarrier_complete_tx(SharedAddress barrier, uint32_t bytes) noe
 WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noexcept {
   native::mbarrier_arrive_drop(barrier.value, count);
 }
-template <Scope, bool before_wgmma>
+template <Scope scope, bool before_wgmma>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
-  if constexpr (before_wgmma)
+  if constexpr (scope == Scope::cluster)
+    native::mbarrier_wait_cluster(barrier.value, phases);
+  else if constexpr (before_wgmma)
     native::mbarrier_wait_before_wgmma(barrier.value, phases);
   else
     native::mbarrier_wait(barrier.value, phases);
 }
-template <Scope>
+template <Scope scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
-  return native::mbarrier_test(barrier.value, phases, false);
+  return native::mbarrier_test(barrier.value, phases, false, scope == Scope::cluster);
 }
-template <Scope>
+template <Scope scope>
 WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
-  return native::mbarrier_test(barrier.value, phases, true);
+  return native::mbarrier_test(barrier.value, phases, true, scope == Scope::cluster);
 }
-template <Scope>
+template <Scope scope>
 WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
-  native::mbarrier_wait_unless(ready, barrier.value, phases);
+  native::mbarrier_wait_unless(ready, barrier.value, phases, scope == Scope::cluster);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

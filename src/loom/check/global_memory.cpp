@@ -1,0 +1,307 @@
+#include "loom/check/global_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+namespace warploom::loom::check {
+namespace {
+
+constexpr uint16_t all_bytes = 0xffff;
+
+Stamp stamp_of(const GlobalAccess& access, uint8_t lane) {
+  return {access.slot, access.tick, access.by_thread ? lane : whole_slot};
+}
+
+/// Adds what is told of a cluster to what is known of it.
+void add(Told& told, uint32_t cluster, const KnowledgeRef& news) {
+  const auto known = std::find_if(told.begin(), told.end(), [&](const auto& entry) { return entry.first == cluster; });
+  if (known == told.end()) {
+    told.emplace_back(cluster, news);
+  } else if (known->second != news) {
+    auto both = std::make_shared<Knowledge>(*known->second);
+    both->join(*news);
+    known->second = std::move(both);
+  }
+}
+
+}  // namespace
+
+GlobalMemory::GlobalMemory(std::span<const TensorRef> tensors) : stores_(1) {
+  sites_.emplace_back();
+  for (const TensorRef& ref : tensors) {
+    const auto begin = reinterpret_cast<uintptr_t>(ref.pointer);
+    if (ref.access == Access::write && ref.bytes != 0) writable_.push_back({begin, begin + ref.bytes, ref.name});
+  }
+}
+
+bool GlobalMemory::follows(const void* begin, const void* end) const {
+  const auto first = reinterpret_cast<uintptr_t>(begin), last = reinterpret_cast<uintptr_t>(end);
+  return std::any_of(writable_.begin(), writable_.end(),
+                     [&](const Writable& tensor) { return first < tensor.end && last > tensor.begin; });
+}
+
+std::string GlobalMemory::place_of(uintptr_t address) const {
+  for (const Writable& tensor : writable_)
+    if (address >= tensor.begin && address < tensor.end)
+      return fmt::format("{} + 0x{:x}", tensor.name[0] != '\0' ? tensor.name : "a tensor", address - tensor.begin);
+  return "global memory";
+}
+
+uint32_t GlobalMemory::add_site(const void* pc, const char* operation, const Agents& agents) {
+  sites_.push_back({pc, operation, agents});
+  return static_cast<uint32_t>(sites_.size() - 1);
+}
+
+uint32_t GlobalMemory::add_store() {
+  stores_.emplace_back();
+  return static_cast<uint32_t>(stores_.size() - 1);
+}
+
+// ---- order
+
+bool GlobalMemory::covers(const View& view, Plane plane, uint32_t cluster, const Stamp& stamp) const {
+  if (cluster == view.cluster) return view.here->covers(plane, stamp);
+  const auto heard = acquires_.find(view.cluster);
+  if (heard == acquires_.end()) return false;
+  return std::any_of(heard->second.begin(), heard->second.end(), [&](const Acquire& acquire) {
+    if (!view.here->covers(Plane::visible, acquire.at)) return false;
+    return std::any_of(acquire.told->begin(), acquire.told->end(),
+                       [&](const auto& told) { return told.first == cluster && told.second->covers(plane, stamp); });
+  });
+}
+
+bool GlobalMemory::fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const View& view) const {
+  return std::any_of(fences_.rbegin(), fences_.rend(), [&](const Fence& fence) {
+    const Viewpoint there(*fence.knows);
+    return covers({fence.cluster, &there}, Plane::visible, earlier.cluster, stamp) &&
+           covers(view, Plane::visible, fence.cluster, fence.at);
+  });
+}
+
+std::optional<GlobalConflict::Kind> GlobalMemory::conflict(const Entry& entry, const GlobalAccess& later,
+                                                           const View& view) const {
+  using Kind = GlobalConflict::Kind;
+  const GlobalAccess& earlier = accesses_[entry.access];
+  const bool atomics = earlier.touch == Touch::atomic && later.touch == Touch::atomic;
+  if (atomics && reaches({earlier.scope, earlier.cluster, earlier.cta, {}}, later.scope, later.cluster, later.cta))
+    return std::nullopt;
+  Stamp stamp = stamp_of(earlier, entry.lane);
+  Plane plane = entry.writes ? Plane::visible : Plane::happened;
+  if (earlier.store != 0) {
+    // Its writes are over when its group was waited for, which makes them seen by who waited.
+    stamp = stores_[earlier.store];
+    if (stamp.tick == 0) return atomics ? Kind::narrow_scope : Kind::not_waited;
+    plane = later.touch == Touch::write ? Plane::happened : Plane::visible;
+  }
+  if (!covers(view, plane, earlier.cluster, stamp)) {
+    if (atomics) return Kind::narrow_scope;
+    return plane != Plane::happened && covers(view, Plane::happened, earlier.cluster, stamp) ? Kind::not_visible
+                                                                                             : Kind::race;
+  }
+  if (entry.writes && earlier.proxy == Proxy::generic && later.proxy == Proxy::async &&
+      !fenced_between(earlier, stamp, view))
+    return Kind::no_proxy_fence;
+  return std::nullopt;
+}
+
+bool GlobalMemory::reaches(const Release& release, MemoryScope scope, uint32_t cluster, uint32_t cta) {
+  const auto within = [&](MemoryScope reach) {
+    return reach == MemoryScope::gpu ||
+           (release.cluster == cluster && (reach == MemoryScope::cluster || release.cta == cta));
+  };
+  return within(release.scope) && within(scope);
+}
+
+ToldRef GlobalMemory::known(uint32_t cluster, const KnowledgeRef& own) const {
+  auto told = std::make_shared<Told>();
+  told->emplace_back(cluster, own);
+  if (const auto heard = acquires_.find(cluster); heard != acquires_.end())
+    for (const Acquire& acquire : heard->second)
+      if (own->covers(Plane::visible, acquire.at))
+        for (const auto& [other, knowledge] : *acquire.told) add(*told, other, knowledge);
+  return told;
+}
+
+void GlobalMemory::release(const void* word, const Release& release) {
+  std::vector<Release>& list = words_[word];
+  const auto same = std::find_if(list.begin(), list.end(), [&](const Release& other) {
+    return other.scope == release.scope && other.cluster == release.cluster && other.cta == release.cta;
+  });
+  if (same == list.end()) {
+    list.push_back(release);
+    return;
+  }
+  auto both = std::make_shared<Told>(*same->told);
+  for (const auto& [cluster, knowledge] : *release.told) add(*both, cluster, knowledge);
+  same->told = std::move(both);
+}
+
+void GlobalMemory::overwrite(const void* begin, size_t bytes) {
+  if (words_.empty()) return;
+  const auto* const end = static_cast<const std::byte*>(begin) + bytes;
+  std::erase_if(words_, [&](const auto& word) { return word.first >= begin && word.first < end; });
+}
+
+std::vector<GlobalMemory::Release> GlobalMemory::found(const void* word, MemoryScope scope, uint32_t cluster,
+                                                       uint32_t cta) const {
+  std::vector<Release> list;
+  if (const auto entry = words_.find(word); entry != words_.end())
+    std::copy_if(entry->second.begin(), entry->second.end(), std::back_inserter(list),
+                 [&](const Release& release) { return reaches(release, scope, cluster, cta); });
+  return list;
+}
+
+void GlobalMemory::acquired(uint32_t cluster, const Stamp& at, const ToldRef& told) {
+  acquires_[cluster].push_back({at, told});
+}
+
+void GlobalMemory::proxy_fence(uint32_t cluster, const Stamp& at, const KnowledgeRef& knows) {
+  fences_.push_back({cluster, at, knows});
+}
+
+// ---- what was touched
+
+GlobalMemory::Page& GlobalMemory::page_at(uintptr_t address) {
+  const uintptr_t number = address / page_bytes;
+  if (number != last_page_) {
+    std::unique_ptr<Page>& page = pages_[number];
+    if (page == nullptr) page = std::make_unique<Page>();
+    last_ = page.get();
+    last_page_ = number;
+  }
+  return *last_;
+}
+
+uint32_t GlobalMemory::number_of(const GlobalAccess& access) {
+  if (accesses_.empty() || accesses_.back() != access) accesses_.push_back(access);
+  return static_cast<uint32_t>(accesses_.size() - 1);
+}
+
+void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, uintptr_t length, uint32_t access,
+                         uint8_t lane, const View& view, const Report& report) {
+  const GlobalAccess me = accesses_[access];
+  const bool writes = me.touch != Touch::read;
+  for (Entry& entry : entries) {
+    const auto common = static_cast<uint16_t>(entry.bytes & bytes);
+    if (common == 0) continue;
+    if (entry.writes || writes) {
+      if (const auto kind = conflict(entry, me, view)) {
+        const auto first = static_cast<uint32_t>(std::countr_zero(common));
+        const auto last =
+            common == all_bytes ? static_cast<uint32_t>(length) : static_cast<uint32_t>(std::bit_width(common));
+        report({*kind, accesses_[entry.access], me, entry.lane, lane, address + first, last - first});
+      }
+    }
+    // What it replaces: all that a write is ordered behind, atomics that it tells of, its own reads before.
+    const GlobalAccess& earlier = accesses_[entry.access];
+    bool replaced = me.touch == Touch::write;
+    if (me.touch == Touch::atomic)
+      replaced = covers(view, Plane::visible, earlier.cluster, stamp_of(earlier, entry.lane)) && earlier.store == 0;
+    else if (me.touch == Touch::read)
+      replaced = !entry.writes && earlier.cluster == me.cluster && earlier.slot == me.slot && entry.lane == lane;
+    if (replaced) entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
+  }
+  entries.erase(std::remove_if(entries.begin(), entries.end(), [](const Entry& entry) { return entry.bytes == 0; }),
+                entries.end());
+  for (Entry& entry : entries) {
+    if (entry.access != access || entry.lane != lane) continue;
+    entry.bytes |= bytes;
+    return;
+  }
+  entries.push_back({access, bytes, lane, writes});
+}
+
+void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
+                         const View& view, const Report& report) {
+  const uint32_t number = number_of(access);
+  if (access.touch != Touch::read && access.proxy == Proxy::generic) plain_writes_ = true;
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t last = first + bytes;
+  for (uintptr_t at = first / line_bytes * line_bytes; at < last; at += line_bytes) {
+    Line& line = page_at(at).lines[at % page_bytes / line_bytes];
+    const bool whole = first <= at && at + line_bytes <= last;
+    if (whole && line.units == nullptr) {
+      visit(line.whole, all_bytes, at, line_bytes, number, lane, view, report);
+      continue;
+    }
+    if (line.units == nullptr) {
+      line.units = std::make_unique<Entries[]>(line_units);
+      for (uintptr_t unit = 0; unit < line_units; ++unit) line.units[unit] = line.whole;
+      line.whole.clear();
+    }
+    for (uintptr_t unit = 0; unit < line_units; ++unit) {
+      const uintptr_t place = at + unit * unit_bytes;
+      if (place >= last || place + unit_bytes <= first) continue;
+      uint32_t touched = all_bytes;
+      if (first > place) touched &= all_bytes << (first - place);
+      if (last < place + unit_bytes) touched &= all_bytes >> (place + unit_bytes - last);
+      visit(line.units[unit], static_cast<uint16_t>(touched), place, unit_bytes, number, lane, view, report);
+    }
+    if (whole && access.touch == Touch::write) {
+      line.whole = line.units[0];
+      line.units.reset();
+    }
+  }
+}
+
+// ---- clusters that nothing orders
+
+void GlobalMemory::add_runs(std::vector<Run>& runs) const {
+  const auto add_entries = [&](const Entries& entries, uintptr_t begin, uintptr_t length) {
+    for (const Entry& entry : entries) {
+      if (entry.bytes == all_bytes) {
+        runs.push_back({begin, begin + length, entry.access, entry.lane, entry.writes, this});
+        continue;
+      }
+      for (uint32_t byte = 0; byte < unit_bytes; ++byte)
+        if ((entry.bytes >> byte & 1) != 0)
+          runs.push_back({begin + byte, begin + byte + 1, entry.access, entry.lane, entry.writes, this});
+    }
+  };
+  for (const auto& [number, page] : pages_)
+    for (uintptr_t i = 0; i < page_bytes / line_bytes; ++i) {
+      const Line& line = page->lines[i];
+      const uintptr_t begin = number * page_bytes + i * line_bytes;
+      add_entries(line.whole, begin, line_bytes);
+      for (uintptr_t unit = 0; line.units != nullptr && unit < line_units; ++unit)
+        add_entries(line.units[unit], begin + unit * unit_bytes, unit_bytes);
+    }
+}
+
+std::vector<GlobalMemory::Overlap> GlobalMemory::overlaps(std::span<const GlobalMemory* const> memories) {
+  std::vector<Run> runs;
+  for (const GlobalMemory* memory : memories) memory->add_runs(runs);
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  std::map<std::pair<const void*, const void*>, Overlap> found;  // by the two places
+  const auto key = [](const GlobalConflict& c) { return std::tuple(c.later.cluster, c.earlier.cluster, c.address); };
+  std::vector<const Run*> open;  // of those before, what reaches this far
+  for (const Run& run : runs) {
+    std::erase_if(open, [&](const Run* other) { return other->end <= run.begin; });
+    for (const Run* other : open) {
+      if ((!run.writes && !other->writes) || other->memory == run.memory) continue;
+      const GlobalAccess &one = run.memory->accesses_[run.access], &two = other->memory->accesses_[other->access];
+      const bool second = one.cluster > two.cluster;
+      const Run &a = second ? *other : run, &b = second ? run : *other;
+      const Overlap overlap{
+          {GlobalConflict::Kind::race, second ? two : one, second ? one : two, a.lane, b.lane, run.begin, 1},
+          a.memory,
+          b.memory};
+      const auto [entry, added] = found.try_emplace(
+          {a.memory->sites_[overlap.conflict.earlier.site].pc, b.memory->sites_[overlap.conflict.later.site].pc},
+          overlap);
+      if (!added && key(overlap.conflict) < key(entry->second.conflict)) entry->second = overlap;
+    }
+    open.push_back(&run);
+  }
+  std::vector<Overlap> list;
+  for (const auto& [places, overlap] : found) list.push_back(overlap);
+  std::sort(list.begin(), list.end(),
+            [&](const Overlap& a, const Overlap& b) { return key(a.conflict) < key(b.conflict); });
+  return list;
+}
+
+}  // namespace warploom::loom::check
