@@ -252,6 +252,7 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
   const ChipLimits chip = chip_of(a);
   if (std::string reason = why_not(described(*spec), chip.chip); !reason.empty()) return Error{reason};
   std::unique_ptr<GemmSession> session(new GemmSession(a, schedule, GemmData(*spec, sources)));
+  if (spec->fill == Fill::ring && session->data_.ring() == 0) return Error{no_ring};
   Result<GemmPlan> planned = plan_as_asked(a, session->data_.problem(), chip);
   if (!planned) return Error{planned.error()};
   session->plan_ = *planned;
@@ -259,7 +260,9 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
 }
 
 Result<loom::Outcome> GemmSession::launch(const loom::Options& options) {
-  return run_on_loom(data_.problem(), plan_, options);
+  loom::Options with_ring = options;
+  with_ring.ring = data_.ring();
+  return run_on_loom(data_.problem(), plan_, with_ring);
 }
 
 Result<GpuRun> GemmSession::run_on_gpu() {

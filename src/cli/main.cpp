@@ -48,7 +48,10 @@ void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("--seed", a.seed, "Seed of the schedule; alone it means --policy random")->capture_default_str();
   command.add_option("--numerics", a.numerics, "fast, or exact: the tensor core's own sums, bit for bit")
       ->capture_default_str();
-  command.add_option("--data,--fill", a.fill, "normal, uniform, or integer for bit-exact comparison")
+  command
+      .add_option("--data,--fill", a.fill,
+                  "normal, uniform, integer for bit-exact comparison, or ring: modulo a small prime, so "
+                  "that rounding hides nothing")
       ->capture_default_str();
   command.add_option("--data-seed", a.data_seed, "Seed of the data")->capture_default_str();
   command.add_option("--workers", a.workers, "OS threads; 0: one per core")->capture_default_str();

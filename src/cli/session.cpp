@@ -32,7 +32,9 @@ class BlockwiseSession : public Session {
         fill_(fill) {}
 
   Result<loom::Outcome> launch(const loom::Options& options) override {
-    return run_on_loom(data_.problem(arguments_.alpha, arguments_.beta), config_, {options, arguments_.sms});
+    loom::Options with_ring = options;
+    with_ring.ring = data_.ring();
+    return run_on_loom(data_.problem(arguments_.alpha, arguments_.beta), config_, {with_ring, arguments_.sms});
   }
 
   GemmData::Accuracy compare() const override {
@@ -47,13 +49,14 @@ class BlockwiseSession : public Session {
 
   bool correct(const GemmData::Accuracy& accuracy) const override {
     if (!accuracy.padding_untouched) return false;
-    if (fill_ == Fill::integer) return accuracy.rounding_mismatches == 0;
+    if (fill_ == Fill::integer || fill_ == Fill::ring) return accuracy.rounding_mismatches == 0;
     // Over many outputs, rounding to bf16 alone gives a diff of about 1.4e-6; few outputs may be worse off, each
     // within half a unit in the last place.
     const bool many = accuracy.rows * data_.n >= 512;
     return many ? accuracy.diff < 3e-6 && accuracy.diff_unquantised < 1e-3 : accuracy.within_rounding;
   }
 
+  uint32_t ring() const { return data_.ring(); }
   std::string config() const override { return config_; }
   std::string target() const override { return arguments_.on; }
   int64_t m() const override { return data_.m; }
@@ -86,7 +89,9 @@ Result<std::unique_ptr<Session>> prepare_blockwise(RunArguments a, loom::Schedul
                              : a.m > 128 && a.sms > 1                ? "2sm-2x1"
                                                                      : "1sm-1x1";
   if (Result<BlockwiseFP8Config> found = find_blockwise_fp8_config(config); !found) return Error{found.error()};
-  return std::unique_ptr<Session>(std::make_unique<BlockwiseSession>(a, config, schedule, *fill));
+  auto session = std::make_unique<BlockwiseSession>(a, config, schedule, *fill);
+  if (*fill == Fill::ring && session->ring() == 0) return Error{no_ring};
+  return std::unique_ptr<Session>(std::move(session));
 }
 
 }  // namespace
@@ -101,7 +106,8 @@ Result<Fill> parse_fill(const std::string& text) {
   if (text == "normal") return Fill::normal;
   if (text == "uniform") return Fill::uniform;
   if (text == "integer") return Fill::integer;
-  return Error{fmt::format("--data is normal, uniform or integer, not '{}'", text)};
+  if (text == "ring") return Fill::ring;
+  return Error{fmt::format("--data is normal, uniform, integer or ring, not '{}'", text)};
 }
 
 Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments) {
@@ -119,6 +125,13 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
   if (Result<loom::Numerics> numerics = loom::parse_numerics(a.numerics); !numerics)
     return Error{fmt::format("--numerics is fast or exact, not '{}'", a.numerics)};
   if (a.on == "gpu" && a.numerics != "fast") return Error{"--numerics is for the loom; a GPU has its own"};
+  if (a.fill == "ring" &&
+      (a.on == "gpu" || a.alpha != 1.0f || (a.beta != 0.0f && a.beta != 1.0f) || !a.tensors.empty() ||
+       a.activation != "none" || a.splits > most_ring_splits || a.numerics != "fast"))
+    return Error{
+        fmt::format("--data ring is for the loom, with --alpha 1, --beta 0 or 1, no activation, no --tensors, "
+                    "fast numerics and up to {} splits",
+                    most_ring_splits)};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};
   return blockwise && a.on == "loom:sm100" ? prepare_blockwise(a, *schedule) : GemmSession::prepare(a, *schedule);

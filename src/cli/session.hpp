@@ -82,6 +82,8 @@ class GemmSession : public Session {
 std::string default_target(const RunArguments& arguments);
 /// normal, uniform or integer, or a sentence.
 Result<Fill> parse_fill(const std::string& text);
+inline constexpr const char* no_ring =
+    "--data ring: K is so long that not even sums of zeros and ones are exact in D; a shorter K, or --d-type f32";
 /// "ALTERATION@SITE" with SITE a number in `sites`, or a sentence.
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites);
 std::string describe(const loom::Site& site);

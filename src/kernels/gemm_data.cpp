@@ -62,7 +62,7 @@ GemmData::Tensor GemmData::make(DType type, int64_t inner, int64_t outer, int64_
 void GemmData::fill_operand(Tensor& tensor, uint64_t which, const void* source) {
   const auto line_bytes = static_cast<size_t>(tensor.inner) * size_of(tensor.type);
   const bool addend = which != stream_a && which != stream_b;
-  const std::vector<float>& values = value_table(spec_.fill, addend ? Values::addend : Values::operand);
+  const std::vector<float>& values = this->values(addend);
   std::vector<uint32_t> codes(source == nullptr ? values.size() : 0);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = encode_value(tensor.type, values[i]);
   const int64_t lines = tensor.batch * tensor.outer;
@@ -78,8 +78,13 @@ void GemmData::fill_operand(Tensor& tensor, uint64_t which, const void* source) 
   });
 }
 
+const std::vector<float>& GemmData::values(bool addend) const {
+  if (spec_.fill == Fill::ring) return addend ? ring_addends_ : ring_operands_;
+  return value_table(spec_.fill, addend ? Values::addend : Values::operand);
+}
+
 void GemmData::unquantised_row(uint64_t which, int64_t row, float* values) const {
-  const std::vector<float>& table = value_table(spec_.fill, Values::operand);
+  const std::vector<float>& table = this->values(false);
   RowRandom(spec_.seed, which, static_cast<uint64_t>(row)).indices(spec_.k, [&](int64_t i, uint16_t index) {
     values[i] = table[index];
   });
@@ -100,7 +105,7 @@ void GemmData::fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_
       float scale = 1.0f;
       if (spec_.fill == Fill::integer) {
         scale = static_cast<float>(1u << random.next() % 3);
-      } else {
+      } else if (spec_.fill != Fill::ring) {
         float amax = 0;
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t q = begin; q < end; ++q)
@@ -123,6 +128,14 @@ void GemmData::fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_
 GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_(spec) {
   const int64_t m = spec.m, n = spec.n, k = spec.k, batch = spec.batch;
   k_blocks_ = ceil_div(k, block);
+  if (spec.fill == Fill::ring) {
+    // Sums that the kernel adds up itself: of K blocks where it promotes them, of CTAs that share a tile; C and bias.
+    const int64_t shares = std::min<int64_t>(most_ring_splits, std::max<int64_t>(k_blocks_, 1));
+    const int64_t sums = size_of(spec.a) == 1 ? std::max(k_blocks_, shares) : shares;
+    ring_ = ring_for(spec.d, spec.a, spec.b, k, sums + (spec.beta != 0.0f) + (spec.bias != BiasAlong::none));
+    ring_operands_ = counting_table(ring_.largest);
+    ring_addends_ = counting_table(ring_.modulus == 0 ? 0 : ring_.modulus - 1);
+  }
   made_up_ = sources.a == nullptr && sources.b == nullptr;
   auto operand = [&](DType type, Major major, int64_t rows, int64_t matrices) {
     const int64_t unit = 16 / size_of(type);

@@ -129,9 +129,16 @@ const std::vector<float>& value_table(Fill fill, Values kind) {
   switch (fill) {
     case Fill::normal: return normal;
     case Fill::uniform: return uniform;
-    case Fill::integer: break;
+    case Fill::integer:
+    case Fill::ring: break;
   }
   return kind == Values::operand ? small : larger;
+}
+
+std::vector<float> counting_table(uint32_t largest) {
+  std::vector<float> table(65536);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i % (largest + 1));
+  return table;
 }
 
 void in_parallel(int64_t count, int64_t work, const std::function<void(int64_t)>& body) {

@@ -26,6 +26,8 @@ void fill_with_nan(DType type, std::byte* to, int64_t count);
 /// 65536 values that a random 16-bit number picks from. addend: of C and bias.
 enum class Values : uint8_t { operand, addend };
 const std::vector<float>& value_table(Fill fill, Values kind);
+/// The same of integers from 0 to `largest`.
+std::vector<float> counting_table(uint32_t largest);
 
 /// The tensors that have random numbers of their own.
 enum : uint64_t { stream_a, stream_b, stream_c, stream_bias, stream_a_scales, stream_b_scales };

@@ -159,13 +159,18 @@ void Cluster::complete_tcgen05(AsyncOp& op) {
     memory[i] = {cta.window, cta.window_bytes, cta.tmem};
   }
   const bool fast = launch_.options->numerics == Numerics::fast;
-  if (op.kind == AsyncOp::Kind::mma && fast && MmaSum::takes(op.mma)) return chain_mma(op.mma, memory);
+  const uint32_t ring = launch_.options->ring;
+  if (op.kind == AsyncOp::Kind::mma && fast && ring == 0 && MmaSum::takes(op.mma)) return chain_mma(op.mma, memory);
   for (int i = 0; i < op.cta_group; ++i) settle_tensor_memory(*ctas_[first + static_cast<uint32_t>(i)]);
   if (op.kind == AsyncOp::Kind::mma) {
     if (std::string trouble = scale_trouble(op.mma, memory); !trouble.empty())
       return fail_async(op, "MMA-RULE", std::move(trouble));
-    if (!fast) return execute_product(op.mma, memory, multiply_exact);
-    return execute_mma(op.mma, memory);
+    if (fast)
+      execute_mma(op.mma, memory);
+    else
+      execute_product(op.mma, memory, multiply_exact);
+    if (ring != 0) keep_in_ring(op.mma, memory, ring);
+    return;
   }
   for (int i = 0; i < op.cta_group; ++i)
     if (op.kind == AsyncOp::Kind::tmem_copy)

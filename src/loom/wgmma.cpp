@@ -242,7 +242,8 @@ void Cluster::start_wgmma(Warp& warp, WgmmaInstruction& op) {
 void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
   Warpgroup& group = warpgroup(*op.first);
   PackedB& packed = op.first->cta->packed_b;
-  const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation);
+  const uint32_t ring = launch_.options->ring;
+  const bool chained = launch_.options->numerics == Numerics::fast && WgmmaSum::takes(op.operation) && ring == 0;
   if (chained)
     for (WgmmaChain& chain : group.chains)
       if (chain.sum.continues(op.operation) &&
@@ -258,7 +259,11 @@ void Cluster::multiply_wgmma(const WgmmaInstruction& op) {
     if (chain.sum.overlaps(memory)) chain.sum.settle();
     if (chain.sum.empty()) free = &chain;
   }
-  if (!chained) return execute_wgmma(op.operation, memory, launch_.options->numerics);
+  if (!chained) {
+    execute_wgmma(op.operation, memory, launch_.options->numerics);
+    if (ring != 0) keep_in_ring(op.operation, memory, ring);
+    return;
+  }
   if (free == nullptr) free = &group.chains.emplace_back();
   std::copy_n(op.registers, warpgroup_warps, free->registers);
   free->sum.begin(op.operation, memory);

@@ -109,7 +109,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"bench --list --shape 64x64", "'64x64' is not a shape"},
       {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
-      {"run blockwise-fp8 --fill zeros", "--data is normal, uniform or integer"},
+      {"run blockwise-fp8 --fill zeros", "--data is normal, uniform, integer or ring"},
       {"run blockwise-fp8 --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
       {"run blockwise-fp8 --sms 1 --config 2sm-2x1", "a chip of 1 SMs cannot hold a cluster of 2 CTAs"},
       {"run blockwise-fp8 --schedule lazy:0:skew=7 --m 8 --n 8 --k 8", "skew=7"},
@@ -124,6 +124,8 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
 
 TEST(Cli, MachineAndKernels) {
   EXPECT_NE(program("machine").text.find("loom:sm100"), std::string::npos);
+  EXPECT_NE(program("machine").text.find("exact: "), std::string::npos);
+  EXPECT_EQ(warploom::test::parse_json(program("machine --json").text)["numerics"].size(), 2u);
   const auto kernels = warploom::test::parse_json(program("kernels --json").text);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
             9 + static_cast<long>(warploom::gemm_configs(warploom::Chip::sm100).size()));
@@ -165,6 +167,22 @@ TEST(Cli, BenchListsCasesAndTheirPlansWithoutAGpu) {
   EXPECT_NE(list.text.find(" e4m3-blocks-"), std::string::npos) << list.text;
   // A shape that does not run is answered in its line.
   EXPECT_NE(program("bench --list --shape 5x8x3").text.find("pad them to 8"), std::string::npos);
+}
+
+TEST(Cli, DataInARing) {
+  for (const char* what :
+       {"run gemm --m 70 --n 90 --k 1000 --beta 1 --config bf16-kk-64x64-one-1x1 --splits 3",
+        "run gemm --m 70 --n 90 --k 1000 --beta 0 --bias n", "run blockwise-fp8 --m 140 --n 72 --k 300",
+        "check gemm --m 70 --n 90 --k 200 --d-type f32", "run blockwise-fp8 --on loom:sm90 --m 70 --n 88 --k 300"}) {
+    const Output output = program(std::string(what) + " --data ring");
+    EXPECT_EQ(output.code, 0) << what << "\n" << output.text;
+  }
+  const Output refused = program("run gemm --data ring --alpha 2");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.text.find("--alpha 1"), std::string::npos) << refused.text;
+  const Output long_sum = program("run blockwise-fp8 --m 8 --n 16 --k 40000 --data ring");
+  EXPECT_EQ(long_sum.code, 2);
+  EXPECT_NE(long_sum.text.find("shorter K"), std::string::npos) << long_sum.text;
 }
 
 TEST(Cli, GemmOnTheLoom) {

@@ -6,6 +6,7 @@
 
 #include "warploom/kernels/blockwise_fp8_problem.hpp"
 #include "warploom/kernels/fill.hpp"
+#include "warploom/kernels/ring.hpp"
 
 namespace warploom {
 
@@ -30,10 +31,14 @@ class BlockwiseFP8Data {
   /// Compares at most `max_rows` rows, spread evenly.
   Accuracy compare(float alpha, float beta, int max_rows = 1 << 30) const;
 
+  /// Fill::ring: its modulus, for loom::Options::ring; 0 if no ring is small enough for such a problem.
+  uint32_t ring() const { return ring_.modulus; }
+
   int m, n, k;
   std::vector<bf16> d;
 
  private:
+  RingData ring_;
   int k_blocks_, k_stride_, n_stride_, m_stride_;
   std::vector<e4m3> a_, b_;
   std::vector<float> a_scales_, b_scales_;

@@ -10,6 +10,7 @@
 
 #include "warploom/kernels/fill.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
+#include "warploom/kernels/ring.hpp"
 
 namespace warploom {
 
@@ -81,6 +82,8 @@ class GemmData {
   bool acceptable(const Accuracy& accuracy) const;
 
   const GemmDataSpec& spec() const { return spec_; }
+  /// Fill::ring: its modulus, for loom::Options::ring; 0 if no ring is small enough for such a problem.
+  uint32_t ring() const { return ring_.modulus; }
   /// D without padding, [batch, m, n].
   std::vector<std::byte> dense_d() const;
 
@@ -104,7 +107,11 @@ class GemmData {
   void multiply(int64_t matrix, const std::vector<double>& rows, int64_t count, bool unquantised,
                 std::vector<double>& y, std::vector<double>* b_norms) const;
 
+  const std::vector<float>& values(bool addend) const;
+
   GemmDataSpec spec_;
+  RingData ring_;
+  std::vector<float> ring_operands_, ring_addends_;
   int64_t k_blocks_ = 0;
   int64_t a_scales_stride_ = 0, b_scales_stride_ = 0;
   bool made_up_ = true;

@@ -83,6 +83,8 @@ struct Options {
   uint64_t step_limit = 200'000'000;   ///< scheduler steps per cluster before the run counts as endless
   double seconds_limit = 30.0;         ///< for code that makes no loom call
   Numerics numerics = Numerics::fast;  ///< of wgmma and tcgen05.mma
+  /// Not 0: tensor cores add modulo this small number, so that sums of integers stay small and exact (docs/loom.md).
+  uint32_t ring = 0;
   /// Follows every access and every barrier: races, fences, phases that only this schedule makes come out right.
   bool check = false;
   std::vector<Suppression> suppressed = {};

@@ -128,6 +128,9 @@ uint32_t a_container_bits(const MmaOperation& op);
 /// entry per CTA of the group. Operand ranges must have been checked against shared_bytes.
 void execute_mma(const MmaOperation& op, const MmaMemory* memory);
 
+/// Of an f32 accumulator the remainders modulo `ring`.
+void keep_in_ring(const MmaOperation& op, const MmaMemory* memory, uint32_t ring);
+
 /// "" or which scale factor does not have the same value in all its lanes, as it must.
 std::string scale_trouble(const MmaOperation& op, const MmaMemory* memory);
 

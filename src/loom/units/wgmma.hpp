@@ -55,5 +55,7 @@ struct WgmmaMemory {
 /// D = A*B (+ D). Fast numerics are for f32 results of 16- and 8-bit floats; every other form is exact. Operand ranges
 /// must have been checked.
 void execute_wgmma(const WgmmaOperation& op, const WgmmaMemory& memory, Numerics numerics = Numerics::fast);
+/// Of f32 results the remainders modulo `ring`.
+void keep_in_ring(const WgmmaOperation& op, const WgmmaMemory& memory, uint32_t ring);
 
 }  // namespace warploom::loom
