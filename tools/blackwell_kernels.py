@@ -118,7 +118,8 @@ def main():
 Made by `tools/blackwell_kernels.py`: every row of `blackwell_gemm.def`, compiled for sm_100a by nvcc {version[1]}. They are executed and
 checked on the loom; they have not run on a B200, so there are no speeds here.
 
-{len(table)} kernels in {len(times)} files, {seconds[0]:.1f} to {seconds[-1]:.1f} s of one core per file.
+{len(table)} kernels in {len(times)} files, {seconds[0]:.1f} to {seconds[-1]:.1f} s of one core per file (host and device code; more where the machine
+has other work to do, as it had here).
 
 | configuration | file | threads | registers | spilled bytes | shared memory, KiB | slots (× K blocks) | instructions |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |

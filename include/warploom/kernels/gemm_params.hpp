@@ -31,7 +31,6 @@ struct ClusterPlaces {
 
 struct GemmParams {
   TensorMap left, right, left_scales, right_scales, c, d;
-  TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
   void* d_data = nullptr;
   const void* c_data = nullptr;
   const void* bias = nullptr;
@@ -40,8 +39,7 @@ struct GemmParams {
   int64_t d_stride = 0, d_batch_stride = 0, c_stride = 0, c_batch_stride = 0;  ///< elements
   int m = 0, n = 0, batch = 1;                                                 ///< extents of D
   int k_blocks = 0;                                                            ///< of Kernel::tile_k elements
-  int splits = 1;         ///< of the K blocks; an empty split is legal
-  int weight_blocks = 0;  ///< of B, in K blocks, that are asked for before earlier grids are done
+  int splits = 1;  ///< of the K blocks; an empty split is legal
   float alpha = 1.0f, beta = 0.0f;
   DType d_type = DType::bf16;    ///< bf16, f16, f32 or e4m3
   DType c_type = DType::bf16;    ///< that of D, or bf16 where D is e4m3
@@ -52,8 +50,11 @@ struct GemmParams {
   Path d_path = Path::tma;
   bool plain = false;  ///< alpha * A * B in 16 bits, unswapped, not split, in rows that TMA can write to their ends
   PreparedTiles tiles = {};  ///< of clusters
-  ClusterPlaces places = {};
   Divisor by_splits = {};
+  // Last: where members lie decides which of them one load brings, and some kernels have no register to spare.
+  int weight_blocks = 0;  ///< of B, in K blocks, that are asked for before earlier grids are done
+  ClusterPlaces places = {};
+  TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
 };
 
 /// What the host must know of a kernel to launch it: constants of its type.

@@ -217,7 +217,8 @@ struct HopperGemm {
 
   template <class Sum>
   WARPLOOM_FN void write(const Sum& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
-    writer.write(sum, parts, swap || !params.plain ? bias.stage() : nullptr, left, right, batch);
+    if (swap || !params.plain) bias.stage();
+    writer.write(sum, parts, bias.values(), left, right, batch);
   }
 
   template <class Slot>

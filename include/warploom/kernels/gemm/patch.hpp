@@ -177,17 +177,16 @@ class Patch {
     }
   }
 
-  // ---- element by element, for tensors that TMA's 16-byte rules keep it from; the first element that is this warp's,
-  // or of a swapped patch, is given, and `rows` x `columns_left` elements exist from there on.
+  // ---- element by element, for tensors that TMA's 16-byte rules keep it from; the element of line 0 of the slots is
+  // given, as if all lines were as this warp's are, and `rows` x `columns_left` elements exist from there on. Each warp
+  // has its own lines, unless the patch is swapped.
 
   /// Brings C to the slots, and zeros where there is none: the whole patch is read.
   static WARPLOOM_FN void copy_in(DType type, const PatchSlots& slots, const void* c, int64_t stride, int rows,
                                   int columns_left, const GroupPlace& place_of) noexcept {
-    const uint32_t first = own_rows(place_of);
-    each_place(place_of, [&](uint32_t row_of, uint32_t col) WARPLOOM_LAMBDA {
-      const uint32_t r = first + row_of;
-      const int64_t from = row_of * stride + col;
-      const bool there = inside(row_of, col, rows, columns_left);
+    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+      const int64_t from = r * stride + col;
+      const bool there = inside(r, col, rows, columns_left);
       if (type == DType::f32)
         arch::store_shared(reinterpret_cast<float*>(place<4>(r, col, slots)),
                            there ? arch::load_global(static_cast<const float*>(c) + from) : 0.0f);
@@ -199,11 +198,9 @@ class Patch {
   /// Takes a staged patch to D.
   static WARPLOOM_FN void copy_out(DType type, const PatchSlots& slots, void* d, int64_t stride, int rows,
                                    int columns_left, const GroupPlace& place_of) noexcept {
-    const uint32_t first = own_rows(place_of);
-    each_place(place_of, [&](uint32_t row_of, uint32_t col) WARPLOOM_LAMBDA {
-      if (!inside(row_of, col, rows, columns_left)) return;
-      const uint32_t r = first + row_of;
-      const int64_t to = row_of * stride + col;
+    each_place(place_of, [&](uint32_t r, uint32_t col) WARPLOOM_LAMBDA {
+      if (!inside(r, col, rows, columns_left)) return;
+      const int64_t to = r * stride + col;
       if (type == DType::f32)
         arch::store_global(static_cast<float*>(d) + to,
                            arch::load_shared(reinterpret_cast<const float*>(place<4>(r, col, slots))));
@@ -285,17 +282,14 @@ class Patch {
   static WARPLOOM_FN bool inside(uint32_t r, uint32_t c, int rows, int columns_left) noexcept {
     return static_cast<int>(r) < rows && static_cast<int>(c) < columns_left;
   }
-  /// The first line of the slots that this warp, or all of a group that has swapped, copies.
-  static WARPLOOM_FN uint32_t own_rows(const GroupPlace& place_of) noexcept {
-    return swap ? 0 : warp_rows * place_of.warp;
-  }
-  /// Of those, the places that are this thread's.
+  /// Of the patch, those that are this thread's to copy.
   template <class F>
   static WARPLOOM_FN void each_place(const GroupPlace& place_of, F&& f) noexcept {
     constexpr uint32_t threads = swap ? 128 : 32, mine = swap ? output_rows : warp_rows;
+    const uint32_t first = swap ? 0 : warp_rows * place_of.warp;
     WARPLOOM_ROLLED
     for (uint32_t e = swap ? place_of.thread() : place_of.lane; e < mine * output_columns; e += threads) {
-      f(e / output_columns, e % output_columns);
+      f(first + e / output_columns, e % output_columns);
     }
   }
 

@@ -361,15 +361,20 @@ class PatchWriter {
       ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - held_) % slots);
   }
 
-  /// What this warp, or a group that has swapped, copies of a patch.
-  WARPLOOM_FN At own_part(const At& patch) const noexcept { return swap ? patch : part_of(patch, place_.warp); }
+  /// Where line 0 of a patch's slots would lie if all its lines were as this warp's are: where the patch begins, if its
+  /// rows follow each other.
+  WARPLOOM_FN At line_0(const At& patch) const noexcept {
+    if constexpr (Places::together) return patch;
+    const At part = part_of(patch, place_.warp);
+    return {part.left - static_cast<int>(Patch::warp_rows * place_.warp), part.right};
+  }
 
   /// C, where TMA cannot read it or nobody could know in time that it is needed.
   template <class P>
   WARPLOOM_FN void bring_plain(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
     wait_for_slot(wide);
     sync();
-    const At at = own_part(patch);
+    const At at = line_0(patch);
     const int64_t first = batch * params_.c_batch_stride + at.row() * params_.c_stride + at.column();
     const auto* c = static_cast<const char*>(params_.c_data) + first * static_cast<int64_t>(size_of(params_.c_type));
     P::copy_in(params_.c_type, in, c, params_.c_stride, params_.m - at.row(), params_.n - at.column(), place_);
@@ -378,7 +383,7 @@ class PatchWriter {
 
   template <class P>
   WARPLOOM_FN void store(const PatchSlots& in, const At& patch, int batch, bool wide) const noexcept {
-    const At at = own_part(patch);
+    const At at = line_0(patch);
     const auto size = static_cast<int64_t>(size_of(params_.d_type));
     // TMA clips columns in units of 16 bytes: a row that ends inside one would be written beyond its end.
     const bool ragged =
@@ -391,14 +396,14 @@ class PatchWriter {
     if (stores()) {
       if (!ragged) {
         const uint32_t share = swap ? 0 : Patch::warp_bytes * place_.warp;
+        const int row = at.row() + (swap ? 0 : static_cast<int>(Patch::warp_rows * place_.warp));
         // A narrow patch ends in a narrower box, in f32 perhaps with its first slot.
         constexpr int half = Patch::output_columns / 2;
         const TensorMap& last = std::is_same_v<P, Patch> ? params_.d : params_.d_rest;
         arch::tma_store(wide ? params_.d : last, arch::shared_address(in.first) + share,
-                        arch::Coord3{at.column(), at.row(), batch});
+                        arch::Coord3{at.column(), row, batch});
         if (wide && P::output_columns > half)
-          arch::tma_store(last, arch::shared_address(in.second) + share,
-                          arch::Coord3{at.column() + half, at.row(), batch});
+          arch::tma_store(last, arch::shared_address(in.second) + share, arch::Coord3{at.column() + half, row, batch});
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
     }

@@ -3,7 +3,8 @@
 //
 //   bias.prepare(left, right);                                      // every thread of the group
 //   multiply(sum);
-//   writer.write(sum, parts, bias.stage(), left, right, batch);
+//   bias.stage();
+//   writer.write(sum, parts, bias.values(), left, right, batch);
 #pragma once
 
 #include "warploom/arch/named_barrier.hpp"
@@ -27,34 +28,33 @@ class GroupBias {
     if (params_.bias_along == BiasAlong::none) return;
     const int first = bias_along_right<swap>(params_) ? right : left;
     WARPLOOM_UNROLL
-    for (int i = 0; i < values; ++i)
-      registers_[i] = bias_at(params_, first + 128 * i + static_cast<int>(place_.thread()));
+    for (int i = 0; i < count; ++i) registers_[i] = bias_at(params_, first + 128 * i + static_cast<int>(thread()));
   }
 
   /// ... and has it in shared memory, for the whole group.
-  WARPLOOM_FN const float* stage() noexcept {
-    if (params_.bias_along != BiasAlong::none) {
-      sync();  // the last tile's has been read
-      WARPLOOM_UNROLL
-      for (int i = 0; i < values; ++i) {
-        const uint32_t at = 128 * i + place_.thread();
-        if (at < longest) arch::store_shared(&storage_->values[group_][at], registers_[i]);
-      }
-      sync();
+  WARPLOOM_FN void stage() noexcept {
+    if (params_.bias_along == BiasAlong::none) return;
+    sync();  // the last tile's has been read
+    WARPLOOM_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const uint32_t at = 128 * i + thread();
+      if (at < longest) arch::store_shared(&storage_->values[group_][at], registers_[i]);
     }
-    return storage_->values[group_];
+    sync();
   }
+  WARPLOOM_FN const float* values() const noexcept { return storage_->values[group_]; }
 
  private:
-  static constexpr int values = (longest + 127) / 128;
+  static constexpr int count = (longest + 127) / 128;
   static constexpr int first_barrier = 2;
+  /// Asked anew each time: kept, it would be one register too many beside some accumulators.
+  static WARPLOOM_FN uint32_t thread() noexcept { return arch::thread_index() % 128; }
   WARPLOOM_FN void sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
 
   const Params& params_;
   Storage* storage_;
   uint32_t group_;
-  GroupPlace place_;
-  float registers_[values] = {};
+  float registers_[count] = {};
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE
