@@ -20,7 +20,7 @@ test::Output program(const std::string& arguments) {
 bool has(const test::Output& output, const std::string& text) { return output.text.find(text) != std::string::npos; }
 
 TEST(TuneProgram, CheckAcceptsTheShippedConstants) {
-  const test::Output output = program("check " + recorded_file() + " --case-limit 5.5");
+  const test::Output output = program("check " + recorded_file());
   EXPECT_EQ(output.code, 0) << output.text;
   EXPECT_TRUE(has(output, "100 cases: choices lose ")) << output.text;
   EXPECT_TRUE(has(output, "bf16 8192x8192x8192 +C +bias silu")) << output.text;

@@ -132,12 +132,10 @@ struct HopperGemm {
                                    .launch_control = false,
                                    .swap = swap};
 
-  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {  // those that the load role uses
-    Input::init_barriers(storage.input_barriers);
-    Order::init_barriers(storage.order);
-  }
+  static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
     Writer::init_barriers(storage.writer);
+    Order::init_barriers(storage.order);
     Meeting::init_barriers(storage.meeting);
     if constexpr (ping_pong) Turns<Roles::groups>::init_barriers(storage.turns);
   }

@@ -1,5 +1,5 @@
 // What every Hopper GEMM does around its role bodies: barrier initialisation, cluster hand-shake, register
-// reallocation, role dispatch and drains. A kernel is its storage and its bodies; init_barriers is what load uses.
+// reallocation, role dispatch and drains. A kernel is its storage and its bodies.
 //
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` the
 // warpgroups take the tiles in turn, passing over each other's ring slots; otherwise all of them work on every tile.
@@ -33,21 +33,21 @@ class HopperSkeleton {
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
-    // A CTA without peers: the warp that loads initialises its own barriers and goes on; whoever else uses them waits.
-    using Begin = WarpGroupBarrier<threads, 1>;
     if constexpr (requires { Kernel::prefetch(params); }) {
       if (warp == Roles::Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
     }
-    if (warp == (Cluster::size == 1 ? Roles::Load::first_warp : 0) && arch::elect_one())
-      Kernel::init_barriers(storage), arch::fence_mbarrier_init();
+    if (warp == 0 && arch::elect_one()) {
+      Kernel::init_barriers(storage);
+      arch::fence_mbarrier_init();
+    }
     if constexpr (requires { Kernel::init_more_barriers(storage); }) {  // by another warp at the same time
-      if (warp == 1 && arch::elect_one()) Kernel::init_more_barriers(storage), arch::fence_mbarrier_init();
+      if (warp == 1 && arch::elect_one()) {
+        Kernel::init_more_barriers(storage);
+        arch::fence_mbarrier_init();
+      }
     }
     arch::syncwarp();
-    if constexpr (Cluster::size == 1)
-      warp == Roles::Load::first_warp ? Begin::arrive() : Begin::wait();
-    else
-      arch::cluster_arrive_relaxed(), arch::cluster_wait();  // those barriers are all that was written, and are fenced
+    meet<Cluster, true>();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
 

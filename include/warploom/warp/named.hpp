@@ -26,11 +26,11 @@ struct WarpGroupBarrier {
   }
 };
 
-/// Every thread of the cluster, of the CTA where it is alone.
-template <class Cluster>
+/// Every thread of the cluster, of the CTA where it is alone; `init` where only mbarriers were written, and are fenced.
+template <class Cluster, bool init = false>
 WARPLOOM_FN void meet() noexcept {
   if constexpr (Cluster::size > 1)
-    arch::cluster_sync();
+    init ? arch::cluster_arrive_relaxed() : arch::cluster_arrive(), arch::cluster_wait();
   else
     arch::syncthreads();
 }
