@@ -15,8 +15,7 @@ namespace {
 TEST(Judge, TheShippedConstantsChooseWell) {
   const Judgement found = judge(recorded().cases, GemmCosts{});
   EXPECT_LT(found.mean, 0.03);
-  for (size_t i = 0; i < found.choices.size(); ++i)
-    EXPECT_LE(found.choices[i].loss, 0.05) << recorded().cases[i].label;
+  for (size_t i = 0; i < found.choices.size(); ++i) EXPECT_LE(found.choices[i].loss, 0.05) << recorded().cases[i].label;
   EXPECT_LT(found.error, 0.25);
 }
 

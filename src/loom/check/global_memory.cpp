@@ -16,16 +16,22 @@ Stamp stamp_of(const GlobalAccess& access, uint8_t lane) {
   return {access.slot, access.tick, access.by_thread ? lane : whole_slot};
 }
 
-/// Adds what is told of a cluster to what is known of it.
+/// Adds what is told of a cluster to what is known of it. The first entry is somebody's own; the others are sorted.
 void add(Told& told, uint32_t cluster, const KnowledgeRef& news) {
-  const auto known = std::find_if(told.begin(), told.end(), [&](const auto& entry) { return entry.first == cluster; });
-  if (known == told.end()) {
-    told.emplace_back(cluster, news);
-  } else if (known->second != news) {
-    auto both = std::make_shared<Knowledge>(*known->second);
-    both->join(*news);
-    known->second = std::move(both);
+  auto known = told.begin();
+  if (known == told.end() || known->first != cluster) {
+    const auto others = told.begin() + (told.empty() ? 0 : 1);
+    known =
+        std::lower_bound(others, told.end(), cluster, [](const auto& entry, uint32_t c) { return entry.first < c; });
+    if (known == told.end() || known->first != cluster) {
+      told.emplace(known, cluster, news);
+      return;
+    }
   }
+  if (known->second == news) return;
+  auto both = make_knowledge(*known->second);
+  both->join(*news);
+  known->second = std::move(both);
 }
 
 }  // namespace
@@ -119,10 +125,22 @@ bool GlobalMemory::reaches(const Release& release, MemoryScope scope, uint32_t c
 ToldRef GlobalMemory::known(uint32_t cluster, const KnowledgeRef& own) const {
   auto told = std::make_shared<Told>();
   told->emplace_back(cluster, own);
-  if (const auto heard = acquires_.find(cluster); heard != acquires_.end())
-    for (const Acquire& acquire : heard->second)
-      if (own->covers(Plane::visible, acquire.at))
-        for (const auto& [other, knowledge] : *acquire.told) add(*told, other, knowledge);
+  const auto heard = acquires_.find(cluster);
+  if (heard == acquires_.end()) return told;
+  // Most threads know of all that was acquired before: that need not be put together anew each time.
+  const std::vector<Acquire>& acquires = heard->second;
+  Gathered& gathered = gathered_[cluster];
+  const auto knows = [&](const Acquire& acquire) { return own->covers(Plane::visible, acquire.at); };
+  const auto last = acquires.begin() + static_cast<std::ptrdiff_t>(gathered.count);
+  bool all = std::all_of(acquires.begin(), last, knows);
+  if (all) told->insert(told->end(), gathered.told.begin(), gathered.told.end());
+  for (auto acquire = all ? last : acquires.begin(); acquire != acquires.end(); ++acquire) {
+    if (knows(*acquire))
+      for (const auto& [other, knowledge] : *acquire->told) add(*told, other, knowledge);
+    else
+      all = false;
+  }
+  if (all) gathered = {acquires.size(), Told(told->begin() + 1, told->end())};
   return told;
 }
 
@@ -143,6 +161,13 @@ void GlobalMemory::release(const void* word, const Release& release) {
 void GlobalMemory::overwrite(const void* begin, size_t bytes) {
   if (words_.empty()) return;
   const auto* const end = static_cast<const std::byte*>(begin) + bytes;
+  constexpr uintptr_t step = sizeof(uint32_t);  // words are aligned
+  if (bytes / step < words_.size()) {
+    const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + step - 1) / step * step;
+    for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(end); at += step)
+      words_.erase(reinterpret_cast<const void*>(at));
+    return;
+  }
   std::erase_if(words_, [&](const auto& word) { return word.first >= begin && word.first < end; });
 }
 

@@ -181,6 +181,11 @@ class GlobalMemory {
   std::vector<Stamp> stores_;  ///< when each group was known to have ended; tick 0: not yet
   std::unordered_map<const void*, std::vector<Release>> words_;
   std::unordered_map<uint32_t, std::vector<Acquire>> acquires_;  ///< of each cluster
+  struct Gathered {
+    size_t count = 0;
+    Told told;
+  };
+  mutable std::unordered_map<uint32_t, Gathered> gathered_;  ///< of each cluster: what its first acquires told
   std::vector<Fence> fences_;
   bool plain_writes_ = false;  ///< somebody made one: fences matter
 };

@@ -99,7 +99,7 @@ void Watch::global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes,
     const Stamp self = order_.mark(me);
     for (const GlobalMemory::Release& fenced : notes.told) {
       auto told = std::make_shared<Told>(*fenced.told);
-      auto own = std::make_shared<Knowledge>(*told->front().second);
+      auto own = make_knowledge(*told->front().second);
       for (const Plane plane : {Plane::happened, Plane::visible}) own->raise(plane, self);
       told->front().second = std::move(own);
       global_->release(word, {std::min(scope, fenced.scope), cluster, cta, std::move(told)});
