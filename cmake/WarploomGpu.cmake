@@ -151,7 +151,8 @@ target_link_libraries(warploom_bench_gpu
 
 # Made-up data comes with the library's own files: `warploom` has them from libwarploom, which this program goes without.
 add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp src/gpu/program_hook.cpp
-  src/kernels/gemm_data.cpp src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp)
+  src/kernels/gemm_data.cpp src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp
+  src/kernels/ring.cpp)
 set_target_properties(warploom_bench PROPERTIES
   OUTPUT_NAME warploom-bench
   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
