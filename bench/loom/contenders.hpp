@@ -13,7 +13,7 @@
 
 namespace warploom::bench {
 
-/// Memory as GPU programs have it: matrices begin at a line, where std::allocator puts them 16 bytes past one.
+/// Memory as GPU programs have it, at multiples of 256 bytes, where std::allocator puts it 16 bytes past a line.
 template <class T>
 struct LineAllocator {
   using value_type = T;
@@ -23,7 +23,7 @@ struct LineAllocator {
   T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
   void deallocate(T* values, size_t) { ::operator delete(values, line); }
   bool operator==(const LineAllocator&) const = default;
-  static constexpr std::align_val_t line{64};
+  static constexpr std::align_val_t line{256};
 };
 using Matrix = std::vector<bf16, LineAllocator<bf16>>;
 

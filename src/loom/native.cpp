@@ -632,6 +632,7 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
   warp_operation(pc, operation, arguments, [&](const Collective& lanes) {
     Thread& self = *Cluster::current();
     Cta& cta = *self.cta;
+    uint32_t rows[32];
     for (uint32_t tile = 0; tile < tiles; ++tile) {
       for (uint32_t r = 0; r < 8; ++r) {
         const auto address = static_cast<uint32_t>(lanes.lanes[8 * tile + r].a);
@@ -642,7 +643,7 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
                                          "CTA's shared memory is needed",
                                          r, operation, tile, address));
         std::byte* row = cta.window + offset;
-        if (check::Watch* watch = self.cluster->watch()) watch->access(*self.warp, pc, offset, 16, writes, operation);
+        rows[8 * tile + r] = offset;
         // Lane t holds elements (t / 4, 2 * (t % 4)) and the next, of the tile or of its transpose.
         if (!transposed) {
           for (uint32_t pair = 0; pair < 4; ++pair)
@@ -653,6 +654,8 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
           move(row + 2 * column, static_cast<uint32_t*>(lanes.lanes[4 * column + r / 2].p)[tile], r % 2);
       }
     }
+    if (check::Watch* watch = self.cluster->watch())
+      watch->access(*self.warp, pc, {rows, size_t{8} * tiles}, 16, writes, operation);
   });
 }
 

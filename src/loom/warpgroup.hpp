@@ -13,7 +13,7 @@ namespace warploom::loom {
 
 struct Warp;
 namespace check {
-class Knowledge;
+struct WarpIssue;
 struct Work;
 }  // namespace check
 
@@ -36,7 +36,7 @@ struct WgmmaInstruction {
   uint64_t issued = 0;  ///< when the last warp came
   uint64_t finish = 0;
   // Where the run is checked: what each warp knew when it came to it.
-  std::shared_ptr<const check::Knowledge> relies[warpgroup_warps];
+  std::shared_ptr<const check::WarpIssue> relies[warpgroup_warps];
   std::shared_ptr<const check::Work> work;
 };
 

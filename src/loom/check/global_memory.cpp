@@ -42,6 +42,18 @@ GlobalMemory::GlobalMemory(std::span<const TensorRef> tensors) : stores_(1) {
     const auto begin = reinterpret_cast<uintptr_t>(ref.pointer);
     if (ref.access == Access::write && ref.bytes != 0) writable_.push_back({begin, begin + ref.bytes, ref.name});
   }
+  for (const Writable& tensor : writable_)
+    regions_.push_back({tensor.begin / page_bytes, (tensor.end - 1) / page_bytes, {}});
+  std::sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return a.first < b.first; });
+  size_t count = 0;
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    if (count != 0 && regions_[i].first <= regions_[count - 1].last)
+      regions_[count - 1].last = std::max(regions_[count - 1].last, regions_[i].last);
+    else
+      std::swap(regions_[count++], regions_[i]);
+  }
+  regions_.resize(count);
+  for (Region& region : regions_) region.chunks.resize((region.last - region.first) / chunk_pages + 1);
 }
 
 bool GlobalMemory::follows(const void* begin, const void* end) const {
@@ -190,15 +202,37 @@ void GlobalMemory::proxy_fence(uint32_t cluster, const Stamp& at, const Knowledg
 
 // ---- what was touched
 
-GlobalMemory::Page& GlobalMemory::page_at(uintptr_t address) {
+GlobalMemory::Page* GlobalMemory::page_at(uintptr_t address) {
   const uintptr_t number = address / page_bytes;
-  if (number != last_page_) {
-    std::unique_ptr<Page>& page = pages_[number];
-    if (page == nullptr) page = std::make_unique<Page>();
-    last_ = page.get();
-    last_page_ = number;
-  }
-  return *last_;
+  if (number == last_page_) return last_;
+  const auto region = std::find_if(regions_.begin(), regions_.end(),
+                                   [&](const Region& r) { return r.first <= number && number <= r.last; });
+  if (region == regions_.end()) return nullptr;
+  const uintptr_t index = number - region->first;
+  std::unique_ptr<Chunk>& chunk = region->chunks[index / chunk_pages];
+  if (chunk == nullptr) chunk = std::make_unique<Chunk>();
+  Page*& page = chunk->pages[index % chunk_pages];
+  if (page == nullptr) page = &pages_.emplace_back();
+  last_page_ = number;
+  return last_ = page;
+}
+
+template <class Visit>
+void GlobalMemory::for_each_line(Visit&& visit) const {
+  for (size_t region = 0; region < regions_.size(); ++region)
+    for (size_t c = 0; c < regions_[region].chunks.size(); ++c) {
+      const Chunk* const chunk = regions_[region].chunks[c].get();
+      for (size_t p = 0; chunk != nullptr && p < chunk_pages; ++p) {
+        if (chunk->pages[p] == nullptr) continue;
+        const size_t page = c * chunk_pages + p;
+        for (size_t i = 0; i < page_bytes / line_bytes; ++i) {
+          const Line& line = chunk->pages[p]->lines[i];
+          if (line.only.bytes != 0 || line.lists != 0)
+            visit(region, page * (page_bytes / line_bytes) + i,
+                  (regions_[region].first + page) * page_bytes + i * line_bytes, line);
+        }
+      }
+    }
 }
 
 uint32_t GlobalMemory::number_of(const GlobalAccess& access) {
@@ -247,8 +281,20 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
   const auto first = reinterpret_cast<uintptr_t>(begin);
   const uintptr_t last = first + bytes;
   for (uintptr_t at = first / line_bytes * line_bytes; at < last; at += line_bytes) {
-    Line& line = page_at(at).lines[at % page_bytes / line_bytes];
+    Page* const page = page_at(at);
+    if (page == nullptr) continue;
+    Line& compact = page->lines[at % page_bytes / line_bytes];
     const bool whole = first <= at && at + line_bytes <= last;
+    if (compact.lists == 0) {
+      if (whole && compact.only.bytes == 0) {
+        compact.only = {number, all_bytes, lane, access.touch != Touch::read};
+        continue;
+      }
+      compact.lists = static_cast<uint32_t>(lists_.size());
+      lists_.emplace_back();
+      if (compact.only.bytes != 0) lists_.back().whole.push_back(std::exchange(compact.only, {}));
+    }
+    Lists& line = lists_[compact.lists];
     if (whole && line.units == nullptr) {
       visit(line.whole, all_bytes, at, line_bytes, number, lane, view, report);
       continue;
@@ -275,31 +321,44 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
 
 // ---- clusters that nothing orders
 
-void GlobalMemory::add_runs(std::vector<Run>& runs) const {
-  const auto add_entries = [&](const Entries& entries, uintptr_t begin, uintptr_t length) {
-    for (const Entry& entry : entries) {
-      if (entry.bytes == all_bytes) {
-        runs.push_back({begin, begin + length, entry.access, entry.lane, entry.writes, this});
-        continue;
-      }
-      for (uint32_t byte = 0; byte < unit_bytes; ++byte)
-        if ((entry.bytes >> byte & 1) != 0)
-          runs.push_back({begin + byte, begin + byte + 1, entry.access, entry.lane, entry.writes, this});
+void GlobalMemory::add_runs(const Line& line, uintptr_t begin, std::vector<Run>& runs) const {
+  const auto add = [&](const Entry& entry, uintptr_t from, uintptr_t length) {
+    if (entry.bytes == all_bytes) {
+      runs.push_back({from, from + length, entry.access, entry.lane, entry.writes, this});
+      return;
     }
+    for (uint32_t byte = 0; byte < unit_bytes; ++byte)
+      if ((entry.bytes >> byte & 1) != 0)
+        runs.push_back({from + byte, from + byte + 1, entry.access, entry.lane, entry.writes, this});
   };
-  for (const auto& [number, page] : pages_)
-    for (uintptr_t i = 0; i < page_bytes / line_bytes; ++i) {
-      const Line& line = page->lines[i];
-      const uintptr_t begin = number * page_bytes + i * line_bytes;
-      add_entries(line.whole, begin, line_bytes);
-      for (uintptr_t unit = 0; line.units != nullptr && unit < line_units; ++unit)
-        add_entries(line.units[unit], begin + unit * unit_bytes, unit_bytes);
-    }
+  if (line.only.bytes != 0) add(line.only, begin, line_bytes);
+  if (line.lists == 0) return;
+  const Lists& lists = lists_[line.lists];
+  for (const Entry& entry : lists.whole) add(entry, begin, line_bytes);
+  for (uintptr_t unit = 0; lists.units != nullptr && unit < line_units; ++unit)
+    for (const Entry& entry : lists.units[unit]) add(entry, begin + unit * unit_bytes, unit_bytes);
 }
 
 std::vector<GlobalMemory::Overlap> GlobalMemory::overlaps(std::span<const GlobalMemory* const> memories) {
+  if (memories.empty()) return {};
+  // Most lines belong to one cluster: only the others are looked at.
+  constexpr uint32_t several = ~0u;
+  std::vector<std::vector<uint32_t>> owners;  // of the lines of a region: its memory, from 1
+  for (const Region& region : memories[0]->regions_)
+    owners.emplace_back((region.last - region.first + 1) * (page_bytes / line_bytes));
+  bool any = false;
+  for (uint32_t i = 0; i < memories.size(); ++i)
+    memories[i]->for_each_line([&](size_t region, size_t index, uintptr_t, const Line&) {
+      uint32_t& owner = owners[region][index];
+      any = any || owner != 0;
+      owner = owner == 0 ? i + 1 : several;
+    });
+  if (!any) return {};
   std::vector<Run> runs;
-  for (const GlobalMemory* memory : memories) memory->add_runs(runs);
+  for (const GlobalMemory* memory : memories)
+    memory->for_each_line([&](size_t region, size_t index, uintptr_t begin, const Line& line) {
+      if (owners[region][index] == several) memory->add_runs(line, begin, runs);
+    });
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
   std::map<std::pair<const void*, const void*>, Overlap> found;  // by the two places
   const auto key = [](const GlobalConflict& c) { return std::tuple(c.later.cluster, c.earlier.cluster, c.address); };

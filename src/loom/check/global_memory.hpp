@@ -12,6 +12,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -134,13 +135,27 @@ class GlobalMemory {
   using Entries = boost::container::small_vector<Entry, 2>;
   static constexpr uintptr_t line_bytes = 128, unit_bytes = 16, page_bytes = 4096;
   static constexpr uintptr_t line_units = line_bytes / unit_bytes;
-  /// One list for all of it until a part is touched.
-  struct Line {
+  /// Of a line: one list for all of it until a part is touched.
+  struct Lists {
     Entries whole;
     std::unique_ptr<Entries[]> units;
   };
+  /// Most are written once, as a whole.
+  struct Line {
+    Entry only;          ///< of no bytes: nobody has touched it, or there are lists
+    uint32_t lists = 0;  ///< their number; 0: none
+  };
   struct Page {
     Line lines[page_bytes / line_bytes];
+  };
+  static constexpr uintptr_t chunk_pages = 512;
+  struct Chunk {
+    Page* pages[chunk_pages] = {};
+  };
+  /// Pages that may be written, one after the other.
+  struct Region {
+    uintptr_t first = 0, last = 0;  ///< pages, the last one included
+    std::vector<std::unique_ptr<Chunk>> chunks;
   };
   struct Writable {
     uintptr_t begin = 0, end = 0;
@@ -163,17 +178,23 @@ class GlobalMemory {
     const GlobalMemory* memory = nullptr;
   };
 
-  Page& page_at(uintptr_t address);
+  /// Null: outside of all that is followed.
+  Page* page_at(uintptr_t address);
+  /// Calls visit(region, line in it, address, line) for every line that was touched.
+  template <class Visit>
+  void for_each_line(Visit&& visit) const;
   uint32_t number_of(const GlobalAccess& access);
   void visit(Entries& entries, uint16_t bytes, uintptr_t address, uintptr_t length, uint32_t access, uint8_t lane,
              const View& view, const Report& report);
   std::optional<GlobalConflict::Kind> conflict(const Entry& earlier, const GlobalAccess& later, const View& view) const;
   bool covers(const View& view, Plane plane, uint32_t cluster, const Stamp& stamp) const;
   bool fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const View& view) const;
-  void add_runs(std::vector<Run>& runs) const;
+  void add_runs(const Line& line, uintptr_t begin, std::vector<Run>& runs) const;
 
   std::vector<Writable> writable_;
-  std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
+  std::vector<Region> regions_;  ///< by address; none has a page of another
+  std::deque<Page> pages_;
+  std::deque<Lists> lists_ = std::deque<Lists>(1);
   uintptr_t last_page_ = ~uintptr_t{0};
   Page* last_ = nullptr;
   std::vector<GlobalAccess> accesses_;

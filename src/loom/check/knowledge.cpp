@@ -1,6 +1,7 @@
 #include "loom/check/knowledge.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -8,46 +9,71 @@
 namespace warploom::loom::check {
 namespace {
 
-/// A worker's own. Whoever gives a block back may have got it from another's: blocks are all alike.
+/// A worker's own. Whoever gives a block back may have got it from another's: blocks of a size are all alike.
+constexpr size_t least_bytes = 128, sizes = 7;
 struct Blocks {
   ~Blocks() {
-    for (void* block : free) ::operator delete(block);
+    for (auto& list : free)
+      for (void* block : list) ::operator delete(block);
     closed = true;
   }
-  std::vector<void*> free;
-  size_t bytes = 0;
+  std::vector<void*> free[sizes];  ///< of 128 bytes, 256 and so on
   bool closed = false;
 };
 thread_local Blocks blocks;
 constexpr size_t most_blocks = 4096;
 
+/// The later of each two, and who was the later one anywhere. Ticks fit into 31 bits, and signed ones are quicker to
+/// compare for a processor of which nothing is known.
+struct Later {
+  bool a = false, b = false;
+};
+Later latest(uint32_t* to, const uint32_t* a, const uint32_t* b, uint32_t count) {
+  int32_t differs_from_a = 0, differs_from_b = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto x = static_cast<int32_t>(a[i]), y = static_cast<int32_t>(b[i]);
+    const int32_t later = x > y ? x : y;
+    differs_from_a |= later ^ x;
+    differs_from_b |= later ^ y;
+    to[i] = static_cast<uint32_t>(later);
+  }
+  return {differs_from_b != 0, differs_from_a != 0};
+}
+
+size_t size_of(size_t bytes) { return std::bit_width((std::max(bytes, least_bytes) - 1) / least_bytes); }
+
 }  // namespace
 
-void* take_block(size_t bytes) {
-  if (blocks.bytes != bytes || blocks.free.empty()) return ::operator new(bytes);
-  void* block = blocks.free.back();
-  blocks.free.pop_back();
+void* take_block(size_t& bytes) {
+  const size_t size = size_of(bytes);
+  if (size >= sizes) return ::operator new(bytes);
+  bytes = least_bytes << size;
+  std::vector<void*>& free = blocks.free[size];
+  if (free.empty()) return ::operator new(bytes);
+  void* block = free.back();
+  free.pop_back();
   return block;
 }
 
 void give_block(void* block, size_t bytes) noexcept {
-  if (blocks.bytes == 0) blocks.bytes = bytes;
-  if (blocks.closed || blocks.bytes != bytes || blocks.free.size() == most_blocks) {
+  const size_t size = size_of(bytes);
+  if (blocks.closed || size >= sizes || blocks.free[size].size() == most_blocks) {
     ::operator delete(block);
     return;
   }
-  if (blocks.free.capacity() == 0) blocks.free.reserve(most_blocks);
-  blocks.free.push_back(block);
+  std::vector<void*>& free = blocks.free[size];
+  if (free.capacity() == 0) free.reserve(most_blocks);
+  free.push_back(block);
 }
 
 Knowledge& Knowledge::operator=(const Knowledge& other) {
   if (this == &other) return *this;
   slots_ = other.slots_;
   planes_ = other.planes_;
-  ticks_.resize(other.ticks_.size(), boost::container::default_init);
+  ticks_.renew(other.ticks_.size());
   for (const Plane plane : all_planes)
     if (has(plane)) std::memcpy(ticks_of(plane), other.ticks_of(plane), slots_ * sizeof(uint32_t));
-  ahead_.assign(other.ahead_.begin(), other.ahead_.end());
+  ahead_ = other.ahead_;
   return *this;
 }
 
@@ -55,7 +81,8 @@ void Knowledge::grow(uint32_t slots) {
   if (slots <= slots_) return;
   constexpr uint32_t step = 16;
   const uint32_t more = (slots + step - 1) / step * step;
-  decltype(ticks_) ticks(size_t{plane_count} * more, boost::container::default_init);
+  Pooled<uint32_t> ticks;
+  ticks.renew(size_t{plane_count} * more);
   for (const Plane plane : all_planes) {
     if (!has(plane)) continue;
     uint32_t* to = ticks.data() + size_t{static_cast<uint32_t>(plane)} * more;
@@ -119,12 +146,13 @@ void Knowledge::forget(Plane plane) {
   if (ahead_.empty()) return;
   const auto gone =
       std::remove_if(ahead_.begin(), ahead_.end(), [&](const Ahead& a) { return plane_of(a.key) == plane; });
-  ahead_.erase(gone, ahead_.end());
+  ahead_.cut(gone);
 }
 
-void Knowledge::merge_ahead(std::span<const Ahead> theirs) {
+Knowledge::More Knowledge::merge_ahead(std::span<const Ahead> theirs) {
   static thread_local std::vector<Ahead> merged;
   merged.clear();
+  bool lifted = false;
   size_t begin = 0;  // in `merged`, of the slot at hand
   auto mine = ahead_.begin();
   auto other = theirs.begin();
@@ -150,27 +178,57 @@ void Knowledge::merge_ahead(std::span<const Ahead> theirs) {
     const auto first = merged.begin() + static_cast<std::ptrdiff_t>(begin);
     merged.erase(std::remove_if(first, merged.end(), [&](const Ahead& a) { return a.tick <= least; }), merged.end());
     begin = merged.size();
+    lifted = true;
   }
-  ahead_.assign(merged.begin(), merged.end());
+  const More more{lifted || !std::ranges::equal(merged, theirs), lifted || !std::ranges::equal(merged, ahead_)};
+  if (more.other) ahead_.assign(merged);
+  return more;
 }
 
-void Knowledge::join_ticks(Plane plane, const Knowledge& other, Plane from) {
-  if (!other.has(from)) return;
+Knowledge::More Knowledge::join_ticks(Plane plane, const Knowledge& other, Plane from) {
+  if (!other.has(from)) return {has(plane), false};
   grow(other.slots_);
   const uint32_t* theirs = other.ticks_of(from);
   uint32_t* mine = ticks_of(plane);
   if (has(plane)) {
-    for (uint32_t i = 0; i < other.slots_; ++i) mine[i] = std::max(mine[i], theirs[i]);
-    return;
+    const Later later = latest(mine, mine, theirs, other.slots_);
+    const bool longer = std::any_of(mine + other.slots_, mine + slots_, [](uint32_t tick) { return tick != 0; });
+    return {later.a || longer, later.b};
   }
   std::memcpy(mine, theirs, other.slots_ * sizeof(uint32_t));
   std::memset(mine + other.slots_, 0, (slots_ - other.slots_) * sizeof(uint32_t));
   planes_ |= bit_of(plane);
+  return {false, true};
 }
 
-void Knowledge::join(const Knowledge& other) {
-  for (const Plane plane : all_planes) join_ticks(plane, other, plane);
-  if (!ahead_.empty() || !other.ahead_.empty()) merge_ahead({other.ahead_.data(), other.ahead_.size()});
+Knowledge::Same Knowledge::join(const Knowledge& other) {
+  More more;
+  const auto add = [&](More part) { more = {more.me || part.me, more.other || part.other}; };
+  for (const Plane plane : all_planes) add(join_ticks(plane, other, plane));
+  if (!ahead_.empty() || !other.ahead_.empty()) add(merge_ahead(other.ahead_));
+  return !more.other ? Same::mine : !more.me ? Same::theirs : Same::neither;
+}
+
+Knowledge::Same Knowledge::become(const Knowledge& a, const Knowledge& b) {
+  if (a.slots_ != b.slots_ || a.planes_ != b.planes_) {
+    *this = a;
+    return join(b);
+  }
+  slots_ = a.slots_;
+  planes_ = a.planes_;
+  ticks_.renew(a.ticks_.size());
+  More more;
+  for (const Plane plane : all_planes) {
+    if (!has(plane)) continue;
+    const Later later = latest(ticks_of(plane), a.ticks_of(plane), b.ticks_of(plane), slots_);
+    more = {more.me || later.a, more.other || later.b};
+  }
+  ahead_ = a.ahead_;
+  if (!a.ahead_.empty() || !b.ahead_.empty()) {
+    const More ahead = merge_ahead(b.ahead_);
+    more = {more.me || ahead.me, more.other || ahead.other};
+  }
+  return !more.other ? Same::mine : !more.me ? Same::theirs : Same::neither;
 }
 
 void Knowledge::join(Plane plane, const Knowledge& other, Plane from) {
@@ -215,11 +273,13 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint32_t tick) {
   uint32_t& known = open(plane, slot + 1)[slot];
   if (known >= tick) return;
   known = tick;
-  if (ahead_.empty()) return;
-  const uint32_t group = key_of(plane, slot, 0) / lanes;
-  const auto gone = std::remove_if(ahead_.begin(), ahead_.end(),
-                                   [&](const Ahead& a) { return a.key / lanes == group && a.tick <= tick; });
-  ahead_.erase(gone, ahead_.end());
+  const uint32_t first = key_of(plane, slot, 0);
+  const auto begin =
+      std::lower_bound(ahead_.begin(), ahead_.end(), first, [](const Ahead& a, uint32_t k) { return a.key < k; });
+  if (begin == ahead_.end() || begin->key >= first + lanes) return;
+  const auto gone =
+      std::remove_if(begin, ahead_.end(), [&](const Ahead& a) { return a.key < first + lanes && a.tick <= tick; });
+  ahead_.cut(gone);
 }
 
 void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {
@@ -231,8 +291,19 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {
     found->tick = std::max(found->tick, tick);
     return;
   }
-  ahead_.insert(found, {key, tick});
-  if (ahead_.size() >= lanes) merge_ahead({});
+  auto first = ahead_.insert(found, {key, tick});
+  // All lanes are ahead? Then so is the slot.
+  auto last = first + 1;
+  while (first != ahead_.begin() && (first - 1)->key / lanes == key / lanes) --first;
+  while (last != ahead_.end() && last->key / lanes == key / lanes) ++last;
+  if (last - first == lanes) merge_ahead({});
+}
+
+bool Knowledge::identical(const Knowledge& other) const {
+  if (slots_ != other.slots_ || planes_ != other.planes_ || !std::ranges::equal(ahead_, other.ahead_)) return false;
+  return std::ranges::all_of(all_planes, [&](Plane plane) {
+    return !has(plane) || std::memcmp(ticks_of(plane), other.ticks_of(plane), slots_ * sizeof(uint32_t)) == 0;
+  });
 }
 
 bool operator==(const Knowledge& a, const Knowledge& b) {

@@ -8,11 +8,13 @@
 // hardware (docs/hardware.md §1.6, §2.6, §4.5).
 #pragma once
 
-#include <boost/container/small_vector.hpp>
+#include <boost/smart_ptr/local_shared_ptr.hpp>
+#include <boost/smart_ptr/make_local_shared.hpp>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
+
+#include "loom/check/pooled.hpp"
 
 namespace warploom::loom::check {
 
@@ -63,8 +65,11 @@ class Knowledge {
   };
   bool covers(Plane plane, const Knowledge& other, const Own& own) const;
 
-  /// All planes at once.
-  void join(const Knowledge& other);
+  /// All planes at once. Says whether it is what one of the two knew already.
+  enum class Same : uint8_t { neither, mine, theirs };
+  Same join(const Knowledge& other);
+  /// Becomes what both know. Nobody else's, neither of the two.
+  Same become(const Knowledge& a, const Knowledge& b);
   void join(Plane plane, const Knowledge& other, Plane from);
   /// Keeps only what both know.
   void meet(const Knowledge& other);
@@ -83,6 +88,8 @@ class Knowledge {
 
   uint32_t tick(Plane plane, uint32_t slot) const { return slot < slots_ && has(plane) ? ticks_of(plane)[slot] : 0; }
   friend bool operator==(const Knowledge& a, const Knowledge& b);
+  /// Equal, and written down the same way: quick to tell, and not for all that are equal.
+  [[nodiscard]] bool identical(const Knowledge& other) const;
 
  private:
   struct Ahead {
@@ -104,35 +111,42 @@ class Knowledge {
   /// To be raised: of at least so many slots.
   uint32_t* open(Plane plane, uint32_t slots);
   void grow(uint32_t slots);
-  void join_ticks(Plane plane, const Knowledge& other, Plane from);
+  /// Who knew more than the other.
+  struct More {
+    bool me = false, other = false;
+  };
+  More join_ticks(Plane plane, const Knowledge& other, Plane from);
   /// Adds those, drops what the slots' own ticks cover, and lifts a slot all of whose lanes are ahead.
-  void merge_ahead(std::span<const Ahead> theirs);
+  More merge_ahead(std::span<const Ahead> theirs);
 
-  uint32_t slots_ = 0;  ///< of each plane
-  uint8_t planes_ = 0;  ///< those on which anything is known; the ticks of others mean nothing
-  boost::container::small_vector<uint32_t, size_t{plane_count} * 96> ticks_;  ///< [plane][slot]
-  boost::container::small_vector<Ahead, 16> ahead_;                           ///< sorted by key; above the slot's tick
+  uint32_t slots_ = 0;      ///< of each plane
+  uint8_t planes_ = 0;      ///< those on which anything is known; the ticks of others mean nothing
+  Pooled<uint32_t> ticks_;  ///< [plane][slot]
+  Pooled<Ahead> ahead_;     ///< sorted by key; above the slot's tick
 };
 
-using KnowledgeRef = std::shared_ptr<const Knowledge>;
+/// Counted without atomics: a cluster is run, and its knowledge passed around, by one thread at a time.
+using KnowledgeRef = boost::local_shared_ptr<const Knowledge>;
+using OwnKnowledge = boost::local_shared_ptr<Knowledge>;
 
-// Where shared knowledge lies: much of it is made, and most lives shortly.
-void* take_block(size_t bytes);
-void give_block(void* block, size_t bytes) noexcept;
+/// Where shared knowledge lies: much of it is made, and most lives shortly.
 template <class T>
 struct KnowledgePool {
   using value_type = T;
   KnowledgePool() = default;
   template <class U>
   KnowledgePool(const KnowledgePool<U>&) {}
-  T* allocate(size_t count) { return static_cast<T*>(take_block(count * sizeof(T))); }
+  T* allocate(size_t count) {
+    size_t bytes = count * sizeof(T);
+    return static_cast<T*>(take_block(bytes));
+  }
   void deallocate(T* block, size_t count) noexcept { give_block(block, count * sizeof(T)); }
   friend bool operator==(const KnowledgePool&, const KnowledgePool&) { return true; }
 };
 
 template <class... Arguments>
-std::shared_ptr<Knowledge> make_knowledge(Arguments&&... arguments) {
-  return std::allocate_shared<Knowledge>(KnowledgePool<Knowledge>(), std::forward<Arguments>(arguments)...);
+OwnKnowledge make_knowledge(Arguments&&... arguments) {
+  return boost::allocate_local_shared<Knowledge>(KnowledgePool<Knowledge>(), std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace warploom::loom::check

@@ -159,7 +159,7 @@ void Order::synchronise_some(uint32_t index, uint32_t mask) {
   uint32_t latest = 0;
   each([&](uint8_t, const Lane& lane) { latest = std::max(latest, lane.tick); });
   auto joined = make_knowledge();
-  std::shared_ptr<Knowledge> usable;
+  OwnKnowledge usable;
   KnowledgeRef last, last_usable;
   each([&](uint8_t lane, const Lane& l) {
     if (l.knows != last) joined->join(*l.knows);
@@ -219,15 +219,20 @@ void Order::advance(Lane& lane) {
   lane.used = false;
 }
 
-void Order::learn(Lane& lane, const KnowledgeRef& news) const {
-  if (news == nullptr || news == lane.knows) return;
-  if (lane.knows == nothing_) {
-    lane.knows = news;
-    return;
-  }
-  auto more = make_knowledge(*lane.knows);
-  more->join(*news);
-  lane.knows = std::move(more);
+const KnowledgeRef& Order::joined(const KnowledgeRef& a, const KnowledgeRef& b) {
+  if (b == nullptr || a == b) return a;
+  if (a == nothing_) return b;
+  const auto place = [](const KnowledgeRef& of) { return reinterpret_cast<uintptr_t>(of.get()) / alignof(Knowledge); };
+  Joined& entry = joined_[((place(a) * 0x9e3779b97f4a7c15u ^ place(b)) * 0x9e3779b97f4a7c15u >> 32) % joined_.size()];
+  if (entry.a == a && entry.b == b) return entry.both;
+  auto both = make_knowledge();
+  const Knowledge::Same same = both->become(*a, *b);
+  if (same != Knowledge::Same::neither) return (entry = {a, b, same == Knowledge::Same::mine ? a : b}).both;
+  const auto found =
+      std::ranges::find_if(latest_, [&](const Joined& other) { return other.b == b && other.both->identical(*both); });
+  entry = {a, b, found == latest_.end() ? std::move(both) : found->both};
+  if (found == latest_.end()) latest_[latest_at_++ % latest_.size()] = entry;
+  return entry.both;
 }
 
 void Order::learn(Agent agent, const KnowledgeRef& news) { learn(own_state(agent), news); }
@@ -246,16 +251,7 @@ void Order::exchange(Agent agent, KnowledgeRef& word) {
 }
 
 void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
-  KnowledgeRef before, after;
-  warps_[warp].for_each([&](Lane& lane, uint32_t) {
-    if (before != nullptr && lane.knows == before) {
-      lane.knows = after;
-      return;
-    }
-    before = lane.knows;
-    learn(lane, news);
-    after = lane.knows;
-  });
+  warps_[warp].for_each([&](Lane& lane, uint32_t) { learn(lane, news); });
 }
 
 // ---- asynchronous work
@@ -307,14 +303,30 @@ Knowledge Order::issue(Agent issuer) {
   return relies;
 }
 
-Knowledge Order::issue_met(uint32_t index) const {
+WarpIssue Order::issue_met(uint32_t index) const {
   const Warp& warp = warps_[index];
   const Lane& lane = warp.lane(0);
-  Knowledge relies = *lane.knows;
-  relies.forget(Plane::tensor);
-  if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
-  for (const Plane plane : {Plane::happened, Plane::visible}) relies.raise(plane, index, warp.met);
-  if (warp.met_async != 0) relies.raise(Plane::async, index, warp.met_async);
+  return {lane.knows, lane.usable, index, warp.met, warp.met_async};
+}
+
+Knowledge Order::issue_together(std::span<const std::shared_ptr<const WarpIssue>> warps) {
+  const auto relies_of = [](const WarpIssue& warp, bool itself) {
+    Knowledge relies = *warp.knows;
+    relies.forget(Plane::tensor);
+    if (warp.usable != nullptr) relies.join(Plane::tensor, *warp.usable, Plane::tensor);
+    if (!itself) return relies;
+    for (const Plane plane : {Plane::happened, Plane::visible}) relies.raise(plane, warp.warp, warp.met);
+    if (warp.met_async != 0) relies.raise(Plane::async, warp.warp, warp.met_async);
+    return relies;
+  };
+  const WarpIssue& first = *warps[0];
+  // What a warp knows of itself beyond what others know of it is not what all know.
+  if (warps.size() > 1 && std::ranges::all_of(warps, [&](const auto& warp) {
+        return warp->knows == first.knows && warp->usable == first.usable;
+      }))
+    return relies_of(first, false);
+  Knowledge relies = relies_of(first, true);
+  for (const auto& warp : warps.subspan(1)) relies.meet(relies_of(*warp, true));
   return relies;
 }
 
@@ -332,7 +344,7 @@ Work Order::begin(Knowledge relies, Tells tells, uint32_t warp) {
 }
 
 Work Order::begin_behind(Knowledge relies, const Work& earlier) {
-  relies.join(completion(earlier));
+  add_completion(relies, earlier);
   return begin_at({earlier.stamp.slot, ++last_tick_[earlier.stamp.slot], whole_slot}, std::move(relies));
 }
 
@@ -358,17 +370,21 @@ void Order::retire(const Work& work) {
   free_[static_cast<size_t>(use.tells)][std::min(use.warp, warps())].push_back(slot);
 }
 
-Knowledge Order::completion(const Work& work) {
-  Knowledge knowledge;
+void Order::add_completion(Knowledge& knowledge, const Work& work) {
   knowledge.join(Plane::happened, work.relies, Plane::happened);
   for (const Plane plane : planes_of(work.tells)) knowledge.raise(plane, work.stamp);
   if (work.covered != nullptr) knowledge.join(*work.covered);
+}
+
+Knowledge Order::completion(const Work& work) {
+  Knowledge knowledge;
+  add_completion(knowledge, work);
   return knowledge;
 }
 
 void Order::learn(Agent agent, const Work& work) { learn(agent, make_knowledge(completion(work))); }
 
-void Order::learn_tensor(Lane& lane, const Knowledge& told) const {
+void Order::learn_tensor(Lane& lane, const Knowledge& told) {
   auto usable = lane.usable == nullptr ? make_knowledge() : make_knowledge(*lane.usable);
   usable->join(Plane::tensor, told, Plane::tensor);
   lane.usable = std::move(usable);
@@ -426,8 +442,12 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publ
   note_signaller(barrier, {agent.warp, agent.lane});
   Lane& lane = own_state(agent);
   const Knowledge::Own mine = own(agent);
-  if (barrier.completed != nullptr && !lane.knows->covers(Plane::happened, *barrier.completed, mine) && violated)
-    violated({PhaseRule::arrival_early, id, barrier.phases, now(agent), at});
+  if (barrier.completed != nullptr && violated && barrier.behind_completed != lane.knows) {
+    if (lane.knows->covers(Plane::happened, *barrier.completed))
+      barrier.behind_completed = lane.knows;
+    else if (!lane.knows->covers(Plane::happened, *barrier.completed, mine))
+      violated({PhaseRule::arrival_early, id, barrier.phases, now(agent), at});
+  }
   if (arrives) {
     std::erase_if(barrier.expects,
                   [&](const ExpectRecord& expect) { return covers(agent, Plane::happened, expect.stamp); });
@@ -441,8 +461,11 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publ
     add_remote(barrier, told);
   } else {
     if (publishes == Publishes::nothing) {
-      barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
-      barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
+      if (barrier.last_hinted != lane.knows && barrier.last_told != lane.knows) {
+        barrier.current.join(Plane::happened, *lane.knows, Plane::happened);
+        barrier.current.join(Plane::tensor, *lane.knows, Plane::tensor);
+        barrier.last_hinted = lane.knows;
+      }
     } else if (barrier.last_told != lane.knows) {
       barrier.current.join(*lane.knows);
       barrier.last_told = lane.knows;
@@ -511,7 +534,7 @@ void Order::phase_completed(BarrierId id) {
   barrier.current = Knowledge();
   barrier.completed_remote = std::move(barrier.remote);
   barrier.remote = nullptr;
-  barrier.last_told = barrier.last_in = barrier.last_out = barrier.last_remote_in = barrier.last_remote_out = nullptr;
+  barrier.last_told = barrier.last_hinted = barrier.behind_completed = barrier.behind_before = nullptr;
   ++barrier.phases;
 }
 
@@ -535,34 +558,20 @@ void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, 
   Barrier& barrier = barriers_[id];
   const Warp& warp = warps_[index];
   if (phases != 0 && barrier.completed != nullptr) {
-    // The lanes of a warp know the same most of the time: what one of them has behind it without its own doing, all
-    // have.
-    const bool same = barrier.last_in != nullptr && barrier.last_in == lane.knows && barrier.last_warp == index;
-    if (barrier.before != nullptr && violated && !(same && barrier.last_covered)) {
-      barrier.last_covered = lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, 0, 0});
-      for (uint32_t rest = barrier.last_covered ? 0 : lanes; rest != 0; rest &= rest - 1) {
-        const auto one = static_cast<uint8_t>(std::countr_zero(rest));
-        if (lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, one, lane.tick})) continue;
-        violated({PhaseRule::wait_early, id, phases - 1, {index, lane.tick, one}, at});
-        break;
+    if (barrier.before != nullptr && violated && barrier.behind_before != lane.knows) {
+      if (lane.knows->covers(Plane::happened, *barrier.before)) {
+        barrier.behind_before = lane.knows;
+      } else if (!lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, 0, 0})) {
+        for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+          const auto one = static_cast<uint8_t>(std::countr_zero(rest));
+          if (lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, one, lane.tick})) continue;
+          violated({PhaseRule::wait_early, id, phases - 1, {index, lane.tick, one}, at});
+          break;
+        }
       }
     }
-    barrier.last_warp = index;
-    if (barrier.last_in != nullptr && barrier.last_in == lane.knows) {
-      lane.knows = barrier.last_out;
-    } else {
-      barrier.last_in = lane.knows;
-      learn(lane, barrier.completed);
-      barrier.last_out = lane.knows;
-    }
-    if (cluster_scope && barrier.completed_remote != nullptr) {
-      if (barrier.last_remote_in == nullptr || barrier.last_remote_in != lane.knows) {
-        barrier.last_remote_in = lane.knows;
-        learn(lane, barrier.completed_remote);
-        barrier.last_remote_out = lane.knows;
-      }
-      lane.knows = barrier.last_remote_out;
-    }
+    learn(lane, barrier.completed);
+    if (cluster_scope) learn(lane, barrier.completed_remote);
   }
   // The wait is a moment of its own, before whatever the thread does next. One that has nothing to wait for is too:
   // when the first phase is complete, its parity says "not yet".

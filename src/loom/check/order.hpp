@@ -9,6 +9,7 @@
 //   order.covers({1, 0}, Plane::visible, wrote)             // true: lane 0 of warp 1 may read it
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -41,7 +42,14 @@ struct Work {
   Stamp stamp;
   Knowledge relies;
   Tells tells = Tells::all;
-  std::shared_ptr<Knowledge> covered;  ///< of a commit: what the work tells that it covers
+  OwnKnowledge covered;  ///< of a commit: what the work tells that it covers
+};
+
+/// What a warp may rely on in work that its lanes issue together.
+struct WarpIssue {
+  KnowledgeRef knows, usable;
+  uint32_t warp = 0;
+  uint32_t met = 0, met_async = 0;  ///< ... and of itself
 };
 
 enum class PhaseRule : uint8_t {
@@ -95,16 +103,18 @@ class Order {
   /// All lanes of a warp.
   void learn_all(uint32_t warp, const KnowledgeRef& news);
   /// Changes whenever the thread learns something, or does something others may learn of.
-  std::pair<const Knowledge*, uint32_t> moment(Agent agent) const {
+  std::pair<KnowledgeRef, uint32_t> moment(Agent agent) const {
     const Lane& lane = state_of(agent);
-    return {lane.knows.get(), lane.tick};
+    return {lane.knows, lane.tick};
   }
 
   // ---- asynchronous work
   /// What work may rely on that the thread issues now. What the thread does next is later than its issue.
   Knowledge issue(Agent issuer);
   /// The same for a warp whose lanes have just met, and done nothing since.
-  Knowledge issue_met(uint32_t warp) const;
+  WarpIssue issue_met(uint32_t warp) const;
+  /// Of several warps: what each of them knows.
+  static Knowledge issue_together(std::span<const std::shared_ptr<const WarpIssue>> warps);
   Work begin(Knowledge relies, Tells tells = Tells::all) { return begin(std::move(relies), tells, nobody); }
   Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells, issuer.warp); }
   /// Ordered by the hardware behind `earlier` as well: takes its slot over.
@@ -207,19 +217,18 @@ class Order {
   };
   struct Barrier {
     uint64_t phases = 0;
-    Knowledge current;                  ///< of the arrivals of the phase under way
-    KnowledgeRef completed, before;     ///< of the last completed phase, and of the one before
-    std::shared_ptr<Knowledge> remote;  ///< for waits of scope cluster: of the phase under way,
-    KnowledgeRef completed_remote;      ///< ... of the last completed one
-    std::vector<WaitRecord> waits;      ///< for the last completed phase
+    Knowledge current;               ///< of the arrivals of the phase under way
+    KnowledgeRef completed, before;  ///< of the last completed phase, and of the one before
+    OwnKnowledge remote;             ///< for waits of scope cluster: of the phase under way,
+    KnowledgeRef completed_remote;   ///< ... of the last completed one
+    std::vector<WaitRecord> waits;   ///< for the last completed phase
     std::vector<ExpectRecord> expects;
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
     bool for_each_lane = false;
-    // The lanes of a warp tell and learn the same thing one after the other.
-    KnowledgeRef last_told, last_in, last_out, last_remote_in, last_remote_out;
-    uint32_t last_warp = 0;
-    bool last_covered = false;
+    // Many tell and learn the same thing one after the other.
+    KnowledgeRef last_told, last_hinted;
+    KnowledgeRef behind_completed, behind_before;  ///< who knows that knows of `completed`, of `before`
   };
 
   const Lane& state_of(Agent agent) const { return warps_[agent.warp].lane(agent.lane); }
@@ -228,8 +237,10 @@ class Order {
   void synchronise_some(uint32_t warp, uint32_t mask);
   void passed_as(uint32_t warp, Lane& lane, uint32_t lanes, BarrierId barrier, uint64_t phases, const void* at,
                  bool cluster_scope);
-  void learn(Lane& lane, const KnowledgeRef& news) const;
-  void learn_tensor(Lane& lane, const Knowledge& told) const;
+  /// What both know; one of them, if that is all.
+  const KnowledgeRef& joined(const KnowledgeRef& a, const KnowledgeRef& b);
+  void learn(Lane& lane, const KnowledgeRef& news) { lane.knows = joined(lane.knows, news); }
+  void learn_tensor(Lane& lane, const Knowledge& told);
   /// Whether the other lanes have done nothing since they all met, or since this one last told something: then what it
   /// tells now may be told as its warp's. Their next moments are later.
   bool speaks_for_warp(Agent agent);
@@ -242,6 +253,7 @@ class Order {
   void signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes);
   static void add_remote(Barrier& barrier, const Knowledge& told);
   static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
+  static void add_completion(Knowledge& knowledge, const Work& work);
   Work begin_at(Stamp stamp, Knowledge relies);
   Work begin(Knowledge relies, Tells tells, uint32_t warp);
   Stamp take_slot(const Knowledge& relies, Tells tells, uint32_t warp);
@@ -257,6 +269,13 @@ class Order {
   std::vector<std::vector<uint32_t>> free_[4];
   std::vector<Barrier> barriers_;
   KnowledgeRef nothing_;
+  /// Warps that go through the same barriers have the same to join, one after the other.
+  struct Joined {
+    KnowledgeRef a, b, both;
+  };
+  std::array<Joined, 64> joined_;
+  std::array<Joined, 8> latest_;  ///< of those that were worked out: others come to the same from elsewhere
+  uint32_t latest_at_ = 0;
 };
 
 }  // namespace warploom::loom::check

@@ -17,13 +17,18 @@ Record Viewpoint::record_of_warp(Proxy proxy, uint32_t site) const {
 }
 
 bool Viewpoint::covers(Plane plane, const Record& earlier) const {
-  if (earlier.lanes == 0 || earlier.lanes == ~0u) {
-    if (covers(plane, Stamp{earlier.slot, earlier.tick, whole_slot})) return true;
-    if (earlier.lanes == 0) return false;
+  Record& known = covered_[static_cast<size_t>(plane)];
+  if (known.slot == earlier.slot && known.tick == earlier.tick && known.lanes == earlier.lanes && !known.nobody())
+    return true;
+  const auto by = [&](uint8_t lane) { return covers(plane, Stamp{earlier.slot, earlier.tick, lane}); };
+  bool all = (earlier.lanes == 0 || earlier.lanes == ~0u) && by(whole_slot);
+  if (!all && earlier.lanes != 0) {
+    all = true;
+    for (uint32_t lanes = earlier.lanes; all && lanes != 0; lanes &= lanes - 1)
+      all = by(static_cast<uint8_t>(std::countr_zero(lanes)));
   }
-  for (uint32_t lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1)
-    if (!covers(plane, Stamp{earlier.slot, earlier.tick, static_cast<uint8_t>(std::countr_zero(lanes))})) return false;
-  return true;
+  if (all) known = earlier;
+  return all;
 }
 
 const char* to_string(Conflict::Kind kind) {
@@ -89,8 +94,19 @@ template <class Visit>
 void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite) {
   first += shift_;
   const uint32_t last = first + count, span = part_cells[top_];
-  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
-    visit(blocks_[block], top_, block * span, first, last, visit_cell, unite);
+  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block) {
+    // Down to where it is more than a part of a part.
+    Node* node = &blocks_[block];
+    uint32_t level = top_, begin = block * span;
+    while (node->parts != nullptr && first >= begin) {
+      const uint32_t part = part_cells[level + 1], at = (first - begin) / part;
+      if (last > begin + (at + 1) * part || (first == begin && last == begin + part_cells[level])) break;
+      node = &node->parts[at];
+      begin += at * part;
+      ++level;
+    }
+    visit(*node, level, begin, first, last, visit_cell, unite);
+  }
 }
 
 void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {

@@ -28,7 +28,7 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-/// Whose access it is: a thread's, or that of work in flight.
+/// Whose access it is: a thread's, or that of work in flight. Of one moment: what it knows stays what it is.
 class Viewpoint {
  public:
   Viewpoint(Order& order, Agent agent) : order_(&order), agent_(agent) {}
@@ -49,6 +49,7 @@ class Viewpoint {
   Agent agent_;
   const Work* work_ = nullptr;
   const Knowledge* knows_ = nullptr;
+  mutable Record covered_[plane_count];  ///< the latest on each plane: neighbours are often the same one's
 };
 
 struct Conflict {

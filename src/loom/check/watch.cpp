@@ -60,15 +60,12 @@ uint32_t Watch::site(Pc pc, const Warp& warp, uint32_t lanes, const char* operat
   key = (key ^ reinterpret_cast<uintptr_t>(&warp)) * 0xd1b54a32d192ed03u;
   key = (key ^ reinterpret_cast<uintptr_t>(operation) ^ uint64_t{lanes} << 32) * 0x9e3779b97f4a7c15u;
   key = (key ^ reinterpret_cast<uintptr_t>(object)) * 0xd1b54a32d192ed03u;
+  auto& recent = recent_sites_[key >> 32 & (recent_sites_.size() - 1)];
+  if (recent.second != 0 && recent.first == key) return recent.second;
   const auto [entry, added] = site_index_.try_emplace(key, static_cast<uint32_t>(sites_.size()));
   if (added) sites_.push_back({pc, &warp, lanes, operation, object == nullptr ? std::string() : object->name()});
+  recent = *entry;
   return entry->second;
-}
-
-Watch::Moment Watch::moment(std::span<const Agent> agents) const {
-  Moment moment;
-  for (const Agent& agent : agents) moment.lanes.push_back(order_.moment(agent));
-  return moment;
 }
 
 // ---- threads
@@ -81,10 +78,10 @@ void Watch::synchronise(const Warp& warp, uint32_t mask) {
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
                   const Viewpoint& view, const Record& record, bool tensor) {
   const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor ? nullptr : &shadow); };
-  if (write)
-    shadow.write(first, count, view, record, on_conflict);
+  if (write)  // by reference: it is not to be copied to the heap each time
+    shadow.write(first, count, view, record, std::ref(on_conflict));
   else
-    shadow.read(first, count, view, record, on_conflict);
+    shadow.read(first, count, view, record, std::ref(on_conflict));
 }
 
 void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
@@ -99,11 +96,14 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
 }
 
-void Watch::access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation) {
-  if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
+void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
+                   const char* operation) {
   const Viewpoint view(order_, agent(warp));
   const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, operation));
-  touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
+  for (const uint32_t offset : offsets) {
+    if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
+    touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
+  }
   order_.accessed_shared_all(agent(warp).warp);
 }
 

@@ -6,6 +6,7 @@
 // A machine that is not checked has none, and asks nothing but that.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,7 +60,8 @@ class Watch {
   void access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
               const char* operation);
   /// By all lanes of a warp together, which have met: stmatrix, ldmatrix, tcgen05.alloc.
-  void access(const Warp& warp, Pc pc, uint32_t offset, uint32_t bytes, bool write, const char* operation);
+  void access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
+              const char* operation);
   /// `release`: one that makes a relaxed arrival at the cluster barrier tell what the thread has done.
   void fence_proxy_async(Thread& thread, bool release);
   void tensor_fence(Thread& thread, bool before);
@@ -152,17 +154,12 @@ class Watch {
     uint64_t known_to[2] = {};  ///< warps, one bit each, to whom it is usable: in its CTA, from elsewhere
     std::vector<std::pair<Stamp, size_t>> tests = {};  ///< that failed in the phase under way, with their points
   };
-  /// What a work's issuers knew when it began: another one with the same may be added to it.
-  struct Moment {
-    std::vector<std::pair<const Knowledge*, uint32_t>> lanes;
-    friend bool operator==(const Moment&, const Moment&) = default;
-  };
   /// Instructions of a tensor core that are one piece of work: same issuers, same knowledge, same accumulator.
   struct Batch {
     std::shared_ptr<Work> work;
-    Moment moment;
+    std::pair<KnowledgeRef, uint32_t> moment;  ///< of its issuer: another one at the same may be added to it
     Footprints::Id lines = Footprints::nothing;
-    KnowledgeRef issuers[4];  ///< wgmma: what each warp knew
+    std::shared_ptr<const WarpIssue> issuers[4];  ///< wgmma: what each warp knew
     uint32_t site = 0;
     const Warp* warp = nullptr;
     Pc pc = nullptr;
@@ -188,7 +185,6 @@ class Watch {
   const Warp& warp_of(uint32_t slot) const;
   /// `object`: the barrier that is told of its end.
   uint32_t site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, const Barrier* object = nullptr);
-  Moment moment(std::span<const Agent> agents) const;
   void touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write, const Viewpoint& view,
              const Record& record, bool tensor);
   void touch_shared(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
@@ -242,6 +238,7 @@ class Watch {
   Footprints footprints_;
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, uint32_t> site_index_;
+  std::array<std::pair<uint64_t, uint32_t>, 256> recent_sites_ = {};
   std::vector<BarrierNotes> barriers_;
   /// Where copies to a CTA land, and the barrier they complete on: [CTA][offset].
   struct Slot {
@@ -255,8 +252,8 @@ class Watch {
   std::unordered_map<const Thread*, std::vector<WorkRef>> copies_;  ///< cp.async that no arrival has told of
   /// What a warp's wgmmas may rely on, until it does something else.
   struct WgmmaIssuer {
-    Moment moment;
-    KnowledgeRef relies;
+    uint32_t tick = 0;
+    std::shared_ptr<const WarpIssue> relies;
   };
   std::vector<WgmmaIssuer> wgmma_issuers_;       ///< one per warp of the cluster
   std::unordered_map<uint64_t, Stamp> writers_;  ///< the last work that wrote some bytes of shared memory, by place

@@ -137,10 +137,9 @@ void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
   // A warp's part may begin when that warp has come to it, whatever it learns while it goes on.
   const Agent me = agent(warp);
   WgmmaIssuer& mine = wgmma_issuers_[me.warp];
-  if (mine.relies == nullptr || mine.moment != moment({&me, 1})) {
-    mine.relies = make_knowledge(order_.issue_met(me.warp));
-    mine.moment = moment({&me, 1});
-  }
+  const auto [knows, tick] = order_.moment(me);
+  if (mine.relies == nullptr || mine.relies->knows != knows || mine.tick != tick)
+    mine = {tick, std::make_shared<WarpIssue>(order_.issue_met(me.warp))};
   op.relies[warp.index % warpgroup_warps] = mine.relies;
 }
 
@@ -148,8 +147,7 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
   Batch& batch = wgmmas_[first.cta->rank * first.cta->warpgroups.size() + first.index / warpgroup_warps];
   if (batch.flushed || !std::equal(op.relies, op.relies + warpgroup_warps, batch.issuers)) {
     flush(batch);
-    Knowledge relies = *op.relies[0];
-    for (uint32_t i = 1; i < warpgroup_warps; ++i) relies.meet(*op.relies[i]);
+    Knowledge relies = Order::issue_together(op.relies);
     batch.work = std::make_shared<Work>(batch.work == nullptr ? order_.begin(std::move(relies), Tells::end)
                                                               : order_.begin_behind(std::move(relies), *batch.work));
     std::copy_n(op.relies, warpgroup_warps, batch.issuers);
@@ -207,7 +205,7 @@ void Watch::issue_tensor(AsyncOp& op) {
   Batch& batch = mine.batch;
   const bool goes_on = multiply && !batch.flushed && !mine.works.empty() && mine.works.back().work == batch.work &&
                        mine.works.back().column == here.column && mine.works.back().columns == here.columns &&
-                       batch.moment == moment({&issuer, 1}) && op.mma.scales == 0 && !op.mma.a_in_tmem;
+                       batch.moment == order_.moment(issuer) && op.mma.scales == 0 && !op.mma.a_in_tmem;
   if (goes_on) {
     op.work = batch.work;
     batch.lines = footprints_.with(batch.lines, op.mma);
@@ -250,7 +248,7 @@ void Watch::issue_tensor(AsyncOp& op) {
   }
   if (op.kind != AsyncOp::Kind::tmem_shift) {
     batch.work = work;
-    batch.moment = moment({&issuer, 1});
+    batch.moment = order_.moment(issuer);
     batch.lines = multiply ? footprints_.with(Footprints::nothing, op.mma) : footprints_.add(lines_of(op.copy));
     batch.site = at;
     batch.warp = &warp;
@@ -293,7 +291,7 @@ void Watch::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
 void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
   for (uint32_t group = 0; group < tmem_groups; ++group)
     tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
-  access(warp, pc, slot, sizeof(uint32_t), true, "tcgen05.alloc");
+  access(warp, pc, {&slot, 1}, sizeof(uint32_t), true, "tcgen05.alloc");
   allocation_changes(warp, pc, "tcgen05.alloc");
 }
 

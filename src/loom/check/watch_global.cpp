@@ -38,17 +38,18 @@ GlobalAccess Watch::global_access_of(const Warp& warp, const Stamp& stamp, uint3
 
 void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access,
                          uint8_t lane, const Viewpoint& view, const AsyncOp* store) {
+  const auto on_conflict = [&](const GlobalConflict& conflict) {
+    if (store != nullptr && leaves_the_same(*store, conflict)) return;
+    GlobalFinding finding = describe(conflict, *global_, *global_);
+    OtherSide first;
+    first.what = std::move(finding.first);
+    first.agents = std::move(finding.first_agents);
+    first.pc = finding.first_pc;
+    cluster_.stop(&warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
+                  {std::move(finding.fix)}, {std::move(first)});
+  };
   global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view},
-                 [&](const GlobalConflict& conflict) {
-                   if (store != nullptr && leaves_the_same(*store, conflict)) return;
-                   GlobalFinding finding = describe(conflict, *global_, *global_);
-                   OtherSide first;
-                   first.what = std::move(finding.first);
-                   first.agents = std::move(finding.first_agents);
-                   first.pc = finding.first_pc;
-                   cluster_.stop(&warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
-                                 {std::move(finding.fix)}, {std::move(first)});
-                 });
+                 std::ref(on_conflict));
 }
 
 void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write) {

@@ -292,7 +292,7 @@ class Runner {
           const size_t covered = me.groups[me.groups.size() - 1 - step.pending];
           if (covered != 0)
             order_.learn_all(static_cast<uint32_t>(thread),
-                             std::make_shared<const Knowledge>(Order::completion(*wgmmas(thread)[covered - 1].work)));
+                             make_knowledge(Order::completion(*wgmmas(thread)[covered - 1].work)));
         }
         break;
     }
