@@ -130,16 +130,20 @@ class Diagnosis {
       const bool partial = waiter.arrived > 0 && waiter.arrived < waiter.expected;
       return waiter.kind == WaitKind::mbarrier && (partial || waiter.bytes_armed != waiter.bytes_landed);
     };
-    std::vector<Waiter> ordered;
-    for (const bool wanted : {true, false})
-      for (Waiter& waiter : list)
-        if (telling(waiter) == wanted) ordered.push_back(std::move(waiter));
-    return ordered;
+    std::stable_partition(list.begin(), list.end(), telling);
+    // ... after one who waits for somebody that waits for nothing of the kind: there it begins.
+    const std::vector<Edge> all = edges();
+    if (const Edge* const begin = root(all))
+      std::stable_partition(list.begin(), list.end(), [&](const Waiter& waiter) {
+        return waiter.kind == WaitKind::mbarrier && waiter.object == begin->object;
+      });
+    return list;
   }
 
   /// Whether those who wait do so in a circle, and how the rings stand that they wait for.
   std::vector<std::string> notes() {
     std::vector<std::string> list{cycle()};
+    if (list[0].empty()) list[0] = beginning();
     for (std::string& ring : rings()) list.push_back(std::move(ring));
     std::erase_if(list, [](const std::string& note) { return note.empty(); });
     return list;
@@ -209,6 +213,28 @@ class Diagnosis {
       return fmt::format("they wait in a circle: {}", fmt::join(parts, "; "));
     }
     return {};
+  }
+
+  /// One whose suppliers do not wait at an mbarrier, or nobody.
+  static const Edge* root(const std::vector<Edge>& list) {
+    const auto waits = [&](const Warp* warp) {
+      return std::any_of(list.begin(), list.end(), [&](const Edge& edge) { return edge.warp == warp; });
+    };
+    const auto found = std::find_if(list.begin(), list.end(), [&](const Edge& edge) {
+      return !edge.from.empty() && std::none_of(edge.from.begin(), edge.from.end(), waits);
+    });
+    return found == list.end() ? nullptr : &*found;
+  }
+
+  /// Where they do not wait in a circle: who waits for somebody that does not come.
+  std::string beginning() {
+    const std::vector<Edge> list = edges();
+    const Edge* const begin = root(list);
+    if (begin == nullptr) return {};
+    const Warp& absent = *begin->from.front();
+    return fmt::format("it begins here: {} waits for {}, which {} should bring and does not; that one {}",
+                       describe(agents_of(*begin->warp, 0)), begin->object, describe(agents_of(absent, 0)),
+                       whereabouts(absent));
   }
 
   bool waited_for(const Barrier& barrier) const {

@@ -373,9 +373,11 @@ std::string finding_details(const Finding& finding) {
     text +=
         fmt::format("{:{}}{}{}  {}\n", "", kIndent, second, agents_text(finding.agent), place_with_library(finding.at));
   }
-  for (const FindingSide& side : finding.sides)
-    text += fmt::format("{:{}}{}{}  {}\n{}", "", kIndent, first, agents_text(side.agent), place_with_library(side.at),
-                        bullet("first: ", side.what, kDetailIndent));
+  for (const FindingSide& side : finding.sides) {
+    const bool other = two && &side != &finding.sides.front();  // not an access
+    text += fmt::format("{:{}}{}{}  {}\n{}", "", kIndent, other ? "" : first, agents_text(side.agent),
+                        place_with_library(side.at), bullet(other ? "" : "first: ", side.what, kDetailIndent));
+  }
   for (const std::string& note : finding.notes) text += bullet("", note, kDetailIndent);
   return text;
 }

@@ -228,6 +228,8 @@ class Watch {
   std::string name_of(Order::BarrierId id) const;
   /// " (ring input, slot 2)", where a copy into these bytes completes on a barrier of a ring.
   [[nodiscard]] std::string slot_of(const Shadow& shadow, uint32_t offset) const;
+  [[nodiscard]] const Barrier* slot_barrier(const Shadow& shadow, uint32_t offset) const;
+  [[nodiscard]] std::optional<OtherSide> release_of(const Shadow& shadow, const Conflict& conflict) const;
   [[nodiscard]] OtherSide side_of(const Record& record, bool writes) const;
 
   Cluster& cluster_;

@@ -18,13 +18,13 @@ Words words_for(const Conflict& conflict, bool tensor) {
     case Conflict::Kind::race:
       return {tensor ? "RACE-TMEM" : "RACE-SMEM", "nothing orders the two",
               conflict.later_writes && !conflict.earlier_writes
-                  ? "the writer waits for a barrier at which the reader arrives after this read, or its completion "
-                    "does; a slot "
-                    "that is released before it is read is released too early"
+                  ? "the second must wait for a barrier at which whoever reads arrives after the read (of a copy or "
+                    "a tensor core: at which its completion arrives)"
                   : "the second waits for a barrier at which the first, or its completion, arrives"};
     case Conflict::Kind::no_proxy_fence:
       return {"PROXY",
-              "they are ordered, but one goes through the async proxy and no fence.proxy.async follows the other",
+              "they are ordered, but one goes through the async proxy, and the thread that made the other executes no "
+              "fence.proxy.async before it synchronises",
               "every thread that made such an access executes fence_proxy_async_shared() before it arrives or "
               "synchronises; a fence of the thread that issues the second does not cover the others"};
     case Conflict::Kind::not_visible:
@@ -60,14 +60,35 @@ OtherSide Watch::side_of(const Record& record, bool writes) const {
   return {std::move(what), site.warp, record.lanes != 0 ? record.lanes : site.lanes, site.pc};
 }
 
-std::string Watch::slot_of(const Shadow& shadow, uint32_t offset) const {
+const Barrier* Watch::slot_barrier(const Shadow& shadow, uint32_t offset) const {
   const std::map<uint32_t, Slot>& slots = slots_[static_cast<size_t>(&shadow - shared_.data())];
   auto slot = slots.upper_bound(offset);
-  if (slot == slots.begin()) return {};
+  if (slot == slots.begin()) return nullptr;
   --slot;
   const auto& [begin, known] = *slot;
-  if (offset >= begin + known.bytes || known.barrier == nullptr || known.barrier->ring == nullptr) return {};
-  return fmt::format(" (ring {}, slot {})", known.barrier->ring, known.barrier->stage);
+  if (offset >= begin + known.bytes || known.barrier == nullptr || known.barrier->ring == nullptr) return nullptr;
+  return known.barrier;
+}
+
+std::string Watch::slot_of(const Shadow& shadow, uint32_t offset) const {
+  const Barrier* const barrier = slot_barrier(shadow, offset);
+  return barrier == nullptr ? std::string() : fmt::format(" (ring {}, slot {})", barrier->ring, barrier->stage);
+}
+
+/// Where the warp that still reads a slot gave it back, if it did.
+std::optional<OtherSide> Watch::release_of(const Shadow& shadow, const Conflict& conflict) const {
+  const Barrier* const full = slot_barrier(shadow, conflict.at);
+  if (conflict.kind != Conflict::Kind::race || conflict.earlier_writes || full == nullptr || full->side != 0) return {};
+  const Barrier* const empty = cluster_.find_barrier(*full->cta, full->offset + full->stages * 8);
+  if (empty == nullptr || empty->side != 1) return {};
+  const Warp* const reader = sites_[conflict.earlier.site].warp;
+  for (const auto* signals : {&empty->current, &empty->previous})
+    for (const Signal& signal : *signals)
+      if (signal.warp == reader && signal.arrivals > 0)
+        return OtherSide{
+            fmt::format("gives slot {} of ring {} back, too early if the read comes after it", full->stage, full->ring),
+            reader, signal.lanes, signal.pc};
+  return {};
 }
 
 void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, const Shadow* shared) {
@@ -85,8 +106,10 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, const Shad
   const Site& earlier = sites_[conflict.earlier.site];
   std::string message = fmt::format("{}, which {} {}: {}", what, earlier.operation,
                                     conflict.earlier_writes ? "writes" : "reads", words.why);
-  cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix},
-                {side_of(conflict.earlier, conflict.earlier_writes)});
+  std::vector<OtherSide> sides{side_of(conflict.earlier, conflict.earlier_writes)};
+  if (!tensor)
+    if (std::optional<OtherSide> release = release_of(*shared, conflict)) sides.push_back(std::move(*release));
+  cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
 }
 
 std::string Watch::name_of(Order::BarrierId id) const {
