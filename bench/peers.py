@@ -34,7 +34,7 @@ class Problem(ctypes.Structure):
         + [(name, ctypes.c_int64) for name in (
             "a_stride", "b_stride", "c_stride", "d_stride",
             "a_batch_stride", "b_batch_stride", "c_batch_stride", "d_batch_stride",
-            "a_scale_stride", "b_scale_stride")]
+            "a_scale_stride", "b_scale_stride", "a_scale_batch_stride", "b_scale_batch_stride")]
         + [(name, ctypes.c_int32) for name in (
             "a_type", "b_type", "c_type", "d_type", "bias_type", "a_major", "b_major", "bias_along", "activation", "scaling")]
         + [(name, ctypes.c_float) for name in ("alpha", "beta")]

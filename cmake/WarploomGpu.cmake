@@ -60,6 +60,7 @@ foreach(kernel_and_chip IN ITEMS hopper_gemm:sm90 blackwell_gemm:sm100)
   set(def "${PROJECT_SOURCE_DIR}/include/warploom/kernels/${kernel}.def")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${def}")
   file(STRINGS "${def}" part_lines REGEX "WARPLOOM_PART == [0-9]+")
+  list(REMOVE_DUPLICATES part_lines)  # a part may have rows in several places
   foreach(line IN LISTS part_lines)
     string(REGEX REPLACE ".*WARPLOOM_PART == ([0-9]+).*" "\\1" part "${line}")
     set(file "${PROJECT_BINARY_DIR}/generated/kernels/${kernel}_${part}_${chip}.cu")

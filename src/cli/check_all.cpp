@@ -7,7 +7,6 @@
 #include "cli/session.hpp"
 #include "cli/tell.hpp"
 #include "cli/verdicts.hpp"
-#include "warploom/kernels/blockwise_fp8_problem.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom::cli {
@@ -49,31 +48,10 @@ std::vector<RunArguments> problems_for(const GemmConfig& config, const RunArgume
   return {whole, partial};
 }
 
-std::vector<RunArguments> problems_for(const BlockwiseFP8Config& config, const RunArguments& common) {
-  RunArguments a = common;
-  a.kernel = "blockwise-fp8";
-  a.on = "loom:sm100";
-  a.config = config.key;
-  a.sms = config.cluster_m * config.cluster_n;
-  RunArguments whole = a;
-  whole.m = 256 * config.cluster_m;
-  whole.n = 128 * config.cluster_n * 2;
-  whole.k = 128 * (config.stages + 2);
-  whole.beta = 0;
-  RunArguments partial = a;
-  partial.m = 128 * config.cluster_m + 72;
-  partial.n = 128 * config.cluster_n + 48;
-  partial.k = 128 * 3 + 32;
-  partial.beta = 1;
-  return {whole, partial};
-}
-
 }  // namespace
 
 int check_all(const RunArguments& arguments, const CheckArguments& how) {
   std::vector<RunArguments> problems;
-  for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
-    for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));
   for (Chip chip : {Chip::sm90, Chip::sm100})
     for (const GemmConfig& config : gemm_configs(chip))
       for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));

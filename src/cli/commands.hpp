@@ -26,7 +26,6 @@ struct RunArguments {
   bool timeline = false;
   bool json = false;
 
-  // of gemm, and of blockwise-fp8 on loom:sm90 and on the GPU
   int64_t batch = 1;
   std::string a_type = "bf16", b_type = "bf16", d_type = "bf16";
   std::string a_major = "k", b_major = "k";

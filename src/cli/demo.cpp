@@ -20,7 +20,7 @@ int demo(bool color) {
   arguments.n = 256;
   arguments.k = 1664;
   arguments.beta = 0.5f;
-  arguments.config = "2sm-2x1";
+  arguments.config = "e4m3-blocks-128x128-2sm-2x1";
   arguments.sms = 4;
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
   if (!prepared) {
@@ -73,7 +73,8 @@ int demo(bool color) {
   heading(3, "What to try next", color);
   fmt::print(
       "  build/bin/warploom run blockwise-fp8 --m 300 --n 520 --k 1000 --beta 1 --policy adversarial\n"
-      "  build/bin/warploom run blockwise-fp8 --m 384 --n 128 --k 1152 --sms 1 --timeline --config 1sm-1x1\n"
+      "  build/bin/warploom run blockwise-fp8 --m 384 --n 128 --k 1152 --sms 2 --timeline --config "
+      "e4m3-blocks-128x64-1sm-1x2\n"
       "  build/bin/warploom mutate blockwise-fp8\n\n");
   return correct && !report->ok() ? 0 : 1;
 }

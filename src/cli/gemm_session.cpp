@@ -114,8 +114,13 @@ GemmProblem described(const GemmDataSpec& s) {
   p.beta = s.beta;
   p.activation = s.activation;
   p.scaling = s.scaling;
-  p.a_scales = {static_cast<const float*>(address()), round_up(s.m, 4)};
-  p.b_scales = {static_cast<const float*>(address()), round_up(s.n, 4)};
+  const int64_t blocks = (int64_t{s.k} + 127) / 128;
+  const bool by_rows = s.scaling == Scaling::a_rows_b_rows;
+  const auto scales = [&](int64_t stride, int64_t lines) {
+    return ScalesRef{static_cast<const float*>(address()), stride, round_up(stride * lines, 4)};
+  };
+  p.a_scales = scales(round_up(s.m, 4), blocks);
+  p.b_scales = by_rows ? scales(round_up(s.n, 4), blocks) : scales(blocks, (int64_t{s.n} + 127) / 128);
   return p;
 }
 
@@ -180,25 +185,28 @@ std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSource
   if (spec.scaling == Scaling::none) return {};
   const int64_t blocks = (k + 127) / 128;
   const SafeTensor *a_scales = file.find("a_scales"), *b_scales = file.find("b_scales");
-  auto fits = [](const SafeTensor* scales, int64_t outer, int64_t inner, bool exact) {
-    return scales != nullptr && scales->type == DType::f32 && scales->shape.size() == 2 && scales->shape[0] == outer &&
-           (exact ? scales->shape[1] == inner : scales->shape[1] >= inner);
+  const std::string batches = spec.batch == 1 ? "" : fmt::format("{}, ", spec.batch);
+  auto fits = [&](const SafeTensor* scales, int64_t outer, int64_t inner, bool exact) {
+    if (scales == nullptr || scales->type != DType::f32) return false;
+    const std::optional<Matrices> of = matrices_of(*scales);
+    return of && of->batch == spec.batch && of->outer == outer && (exact ? of->inner == inner : of->inner >= inner);
   };
   if (!fits(a_scales, blocks, m, false))
-    return fmt::format("a_scales must be there, in f32, [{}, {} or more]", blocks, m);
+    return fmt::format("a_scales must be there, in f32, [{}{}, {} or more]", batches, blocks, m);
   const bool by_rows = spec.scaling == Scaling::a_rows_b_rows;
   if (by_rows ? !fits(b_scales, blocks, n, false) : !fits(b_scales, (n + 127) / 128, blocks, true))
-    return by_rows ? fmt::format("b_scales must be there, in f32, [{}, {} or more]", blocks, n)
-                   : fmt::format("b_scales must be there, in f32, [{}, {}]", (n + 127) / 128, blocks);
+    return by_rows ? fmt::format("b_scales must be there, in f32, [{}{}, {} or more]", batches, blocks, n)
+                   : fmt::format("b_scales must be there, in f32, [{}{}, {}]", batches, (n + 127) / 128, blocks);
   sources.a_scales = reinterpret_cast<const float*>(a_scales->data.data());
   sources.b_scales = reinterpret_cast<const float*>(b_scales->data.data());
-  sources.a_scales_stride = a_scales->shape[1];
-  sources.b_scales_stride = b_scales->shape[1];
+  sources.a_scales_stride = a_scales->shape.back();
+  sources.b_scales_stride = b_scales->shape.back();
   return {};
 }
 
 constexpr const char* no_gpu =
-    "this program was built without CUDA; it runs on loom:sm90, and a build with -DWARPLOOM_GPU=ON runs on a GPU";
+    "this program was built without CUDA; it runs on loom:sm90 and loom:sm100, and a build with -DWARPLOOM_GPU=ON runs "
+    "on a GPU";
 
 /// The plan that the arguments ask for.
 Result<GemmPlan> plan_as_asked(const RunArguments& a, const GemmProblem& problem, const ChipLimits& chip) {

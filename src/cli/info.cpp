@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "cli/commands.hpp"
-#include "warploom/kernels/blockwise_fp8_problem.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom::cli {
@@ -71,15 +70,6 @@ int machine(bool json) {
 
 int kernels(bool json) {
   Json list = Json::array();
-  for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
-    list.push_back({{"kernel", "blockwise-fp8"},
-                    {"target", "sm_100"},
-                    {"config", config.key},
-                    {"cta_group", config.cta_group},
-                    {"cluster", {config.cluster_m, config.cluster_n}},
-                    {"stages", config.stages},
-                    {"shared_bytes", config.shared_bytes},
-                    {"launch_control", config.launch_control}});
   for (Chip chip : {Chip::sm90, Chip::sm100})
     for (const GemmConfig& config : gemm_configs(chip))
       list.push_back({{"kernel", config.scaling == Scaling::none ? "gemm" : "blockwise-fp8"},
@@ -101,15 +91,11 @@ int kernels(bool json) {
     fmt::print("{}\n", list.dump(2));
     return 0;
   }
-  fmt::print(
-      "blockwise-fp8   D = alpha * (A * B^T) + beta * C; e4m3, fp32 scales 1x128 and 128x128, bf16 out; sm_100\n");
-  for (const BlockwiseFP8Config& config : blockwise_fp8_configs())
-    fmt::print("  {:<12} {}-SM MMA {}x128, cluster {}x{}, {} input stages, {} KiB shared memory{}\n", config.key,
-               config.cta_group, 128 * config.cta_group, config.cluster_m, config.cluster_n, config.stages,
-               (config.shared_bytes + 1023) / 1024, config.launch_control ? ", launch control" : "");
-  print_gemms("blockwise-fp8   the same with every epilogue of gemm; sm_90", Chip::sm90, true);
   print_gemms("gemm            D = act(alpha * A * B^T + beta * C + bias); sm_90", Chip::sm90, false);
   print_gemms("gemm            the same; sm_100", Chip::sm100, false);
+  print_gemms("blockwise-fp8   the same for e4m3 with fp32 scales, 1x128 of A, 128x128 or 1x128 of B; sm_90",
+              Chip::sm90, true);
+  print_gemms("blockwise-fp8   the same; sm_100", Chip::sm100, true);
   return 0;
 }
 

@@ -16,7 +16,7 @@ void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
       ->capture_default_str();
   command.add_option("--alpha", a.alpha, "D = act(alpha * A * B^T + beta * C + bias)")->capture_default_str();
   command.add_option("--beta", a.beta, "0 leaves the residual C out")->capture_default_str();
-  command.add_option("--batch", a.batch, "Matrices; gemm only")->capture_default_str();
+  command.add_option("--batch", a.batch, "Matrices; on sm_90 without scales only")->capture_default_str();
   command.add_option("--a-type", a.a_type, "bf16, f16, e4m3, e5m2, or on sm_100 f32 (as tf32); gemm only")
       ->capture_default_str();
   command.add_option("--b-type", a.b_type, "As --a-type")->capture_default_str();
@@ -24,7 +24,7 @@ void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
       ->capture_default_str();
   command.add_option("--a-major", a.a_major, "k: A is [M, K]; mn: [K, M]; gemm only")->capture_default_str();
   command.add_option("--b-major", a.b_major, "k: B is [N, K]; mn: [K, N]; gemm only")->capture_default_str();
-  command.add_option("--b-scales", a.b_scales, "blockwise-fp8 for sm_90: per blocks of 128 x 128, or per rows")
+  command.add_option("--b-scales", a.b_scales, "blockwise-fp8: blocks of 128 x 128, or rows of 1 x 128")
       ->capture_default_str();
   command.add_option("--bias", a.bias, "Adds a bias along n or m");
   command.add_option("--bias-type", a.bias_type, "f32, bf16 or f16")->capture_default_str();

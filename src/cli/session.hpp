@@ -48,7 +48,7 @@ struct GpuRun {
   std::string device = {};
 };
 
-/// gemm on either chip, and blockwise-fp8 as Hopper runs it (cli/gemm_session.cpp).
+/// gemm and blockwise-fp8, on either chip (cli/gemm_session.cpp).
 class GemmSession : public Session {
  public:
   static Result<std::unique_ptr<Session>> prepare(const RunArguments& arguments, loom::Schedule schedule);
@@ -78,7 +78,7 @@ class GemmSession : public Session {
   GemmPlan plan_;
 };
 
-/// Where a kernel is at home: gemm where the configuration that is asked for is, or on Hopper.
+/// Where a kernel is at home: where the configuration that is asked for is, or gemm on Hopper, the other on Blackwell.
 std::string default_target(const RunArguments& arguments);
 /// normal, uniform or integer, or a sentence.
 Result<Fill> parse_fill(const std::string& text);

@@ -43,8 +43,8 @@ Result<GemmProblem> problem_of(const warploom_gemm_problem* given) {
   p.bias.data = g.bias;
   p.alpha = g.alpha;
   p.beta = g.beta;
-  p.a_scales = {g.a_scales, g.a_scale_stride};
-  p.b_scales = {g.b_scales, g.b_scale_stride};
+  p.a_scales = {g.a_scales, g.a_scale_stride, g.a_scale_batch_stride};
+  p.b_scales = {g.b_scales, g.b_scale_stride, g.b_scale_batch_stride};
   std::string trouble;
   const auto set = [&](auto& to, int32_t value, auto last, const char* what) {
     if (trouble.empty()) trouble = to_enum(value, last, what, to);

@@ -21,14 +21,14 @@ constexpr GemmConfig hopper_configs[] = {
 };
 #undef WARPLOOM_HOPPER_GEMM
 
-#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, ...) \
-  {key,                                                           \
-   dtype_of<A>,                                                   \
-   dtype_of<B>,                                                   \
-   Major::a_major,                                                \
-   Major::b_major,                                                \
-   Scaling::none,                                                 \
-   WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, __VA_ARGS__)::shape},
+#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, scaling, ...) \
+  {key,                                                                    \
+   dtype_of<A>,                                                            \
+   dtype_of<B>,                                                            \
+   Major::a_major,                                                         \
+   Major::b_major,                                                         \
+   Scaling::scaling,                                                       \
+   WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
 constexpr GemmConfig blackwell_configs[] = {
 #include "warploom/kernels/blackwell_gemm.def"
 };

@@ -27,8 +27,6 @@ uint8_t quantise(float value) {
   return static_cast<uint8_t>(sign | std::min<uint32_t>((rounded >> 20) - (120u << 3), 0x7e));
 }
 
-float* floats(AlignedBytes& bytes) { return reinterpret_cast<float*>(bytes.data()); }
-
 }  // namespace
 
 std::byte* GemmData::Tensor::at(int64_t matrix, int64_t line) {
@@ -83,23 +81,24 @@ const std::vector<float>& GemmData::values(bool addend) const {
   return value_table(spec_.fill, addend ? Values::addend : Values::operand);
 }
 
-void GemmData::unquantised_row(uint64_t which, int64_t row, float* values) const {
+/// `line`: the row, counted through all matrices.
+void GemmData::unquantised_row(uint64_t which, int64_t line, float* values) const {
   const std::vector<float>& table = this->values(false);
-  RowRandom(spec_.seed, which, static_cast<uint64_t>(row)).indices(spec_.k, [&](int64_t i, uint16_t index) {
+  RowRandom(spec_.seed, which, static_cast<uint64_t>(line)).indices(spec_.k, [&](int64_t i, uint16_t index) {
     values[i] = table[index];
   });
 }
 
 /// Quantises made-up rows with one scale per K block and `block_rows` rows. Scales of single rows are [K block][row],
 /// those of blocks [block of rows][K block].
-void GemmData::fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_stride, int64_t block_rows,
-                           uint64_t which) {
-  const int64_t k = spec_.k;
-  in_parallel(ceil_div(tensor.outer, block_rows), tensor.outer * k, [&](int64_t group) {
+void GemmData::fill_scaled(Tensor& tensor, Scales& scales, int64_t block_rows, uint64_t which) {
+  const int64_t k = spec_.k, groups = ceil_div(tensor.outer, block_rows);
+  in_parallel(tensor.batch * groups, tensor.batch * tensor.outer * k, [&](int64_t index) {
+    const int64_t matrix = index / groups, group = index % groups;
     const int64_t first = group * block_rows, rows = std::min(block_rows, tensor.outer - first);
     std::vector<float> values(static_cast<size_t>(rows * k));
-    for (int64_t r = 0; r < rows; ++r) unquantised_row(which, first + r, values.data() + r * k);
-    RowRandom random(spec_.seed, which == stream_a ? stream_a_scales : stream_b_scales, static_cast<uint64_t>(group));
+    for (int64_t r = 0; r < rows; ++r) unquantised_row(which, matrix * tensor.outer + first + r, values.data() + r * k);
+    RowRandom random(spec_.seed, which == stream_a ? stream_a_scales : stream_b_scales, static_cast<uint64_t>(index));
     for (int64_t kb = 0; kb < k_blocks_; ++kb) {
       const int64_t begin = kb * block, end = std::min(k, begin + block);
       float scale = 1.0f;
@@ -113,16 +112,25 @@ void GemmData::fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_
         if (amax > 0) scale = amax / largest_e4m3;
       }
       const bool by_blocks = block_rows > 1;
-      floats(scales)[by_blocks ? group * scales_stride + kb : kb * scales_stride + first] = scale;
+      scales.of(matrix)[by_blocks ? group * scales.stride + kb : kb * scales.stride + first] = scale;
       // Integers are stored as they are; what they stand for is larger.
       const float inverse = spec_.fill == Fill::integer ? 1.0f : 1.0f / scale;
       for (int64_t r = 0; r < rows; ++r) {
-        std::byte* to = tensor.at(0, first + r);
+        std::byte* to = tensor.at(matrix, first + r);
         for (int64_t q = begin; q < end; ++q)
           to[q] = static_cast<std::byte>(quantise(values[static_cast<size_t>(r * k + q)] * inverse));
       }
     }
   });
+}
+
+GemmData::Scales GemmData::make_scales(int64_t stride, int64_t lines, int64_t matrices, int64_t padding) {
+  Scales scales;
+  scales.stride = stride;
+  scales.batch_stride = round_up(stride * lines, 4) + 4 * padding;
+  scales.bytes = AlignedBytes(static_cast<size_t>(scales.batch_stride * matrices + 4) * sizeof(float));
+  fill_with_nan(DType::f32, scales.bytes.data(), static_cast<int64_t>(scales.bytes.size() / sizeof(float)));
+  return scales;
 }
 
 GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_(spec) {
@@ -156,24 +164,21 @@ GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_
 
   if (spec.scaling != Scaling::none) {
     const bool by_rows = spec.scaling == Scaling::a_rows_b_rows;
-    a_scales_stride_ = round_up(std::max<int64_t>(m, 1), 4) + 4 * spec.padding;
-    b_scales_stride_ = by_rows ? round_up(std::max<int64_t>(n, 1), 4) + 4 * spec.padding : k_blocks_;
+    const auto padded = [&](int64_t rows) { return round_up(std::max<int64_t>(rows, 1), 4) + 4 * spec.padding; };
     const int64_t b_lines = by_rows ? k_blocks_ : ceil_div(n, block);
-    a_scales_ = AlignedBytes(static_cast<size_t>(a_scales_stride_ * k_blocks_ + 4) * sizeof(float));
-    b_scales_ = AlignedBytes(static_cast<size_t>(b_scales_stride_ * b_lines + 4) * sizeof(float));
-    for (AlignedBytes* scales : {&a_scales_, &b_scales_})
-      fill_with_nan(DType::f32, scales->data(), static_cast<int64_t>(scales->size() / sizeof(float)));
+    a_scales_ = make_scales(padded(m), k_blocks_, a_.batch, spec.padding);
+    b_scales_ = make_scales(by_rows ? padded(n) : k_blocks_, b_lines, batch, spec.padding);
+    if (spec.shared_a) a_scales_.batch_stride = 0;
     if (made_up_) {
-      fill_scaled(a_, a_scales_, a_scales_stride_, 1, stream_a);
-      fill_scaled(b_, b_scales_, b_scales_stride_, by_rows ? 1 : block, stream_b);
+      fill_scaled(a_, a_scales_, 1, stream_a);
+      fill_scaled(b_, b_scales_, by_rows ? 1 : block, stream_b);
     } else {
-      auto copy = [](AlignedBytes& to, int64_t to_stride, const float* from, int64_t from_stride, int64_t length,
-                     int64_t lines) {
-        for (int64_t line = 0; line < lines; ++line)
-          for (int64_t i = 0; i < length; ++i) floats(to)[line * to_stride + i] = from[line * from_stride + i];
+      auto copy = [&](Scales& to, const float* from, int64_t from_stride, int64_t length, int64_t lines) {
+        for (int64_t line = 0; line < batch * lines; ++line)
+          std::copy_n(from + line * from_stride, length, to.of(line / lines) + line % lines * to.stride);
       };
-      copy(a_scales_, a_scales_stride_, sources.a_scales, sources.a_scales_stride, m, k_blocks_);
-      copy(b_scales_, b_scales_stride_, sources.b_scales, sources.b_scales_stride, by_rows ? n : k_blocks_, b_lines);
+      copy(a_scales_, sources.a_scales, sources.a_scales_stride, m, k_blocks_);
+      copy(b_scales_, sources.b_scales, sources.b_scales_stride, by_rows ? n : k_blocks_, b_lines);
     }
   }
   if (spec.scaling == Scaling::none || !made_up_) {
@@ -207,8 +212,9 @@ GemmProblem GemmData::problem() {
   p.activation = spec_.activation;
   p.scaling = spec_.scaling;
   if (spec_.scaling != Scaling::none) {
-    p.a_scales = {floats(a_scales_), a_scales_stride_};
-    p.b_scales = {floats(b_scales_), spec_.scaling == Scaling::a_rows_b_rows ? b_scales_stride_ : 0};
+    p.a_scales = {a_scales_.of(0), a_scales_.stride, a_scales_.batch_stride};
+    p.b_scales = {b_scales_.of(0), spec_.scaling == Scaling::a_rows_b_rows ? b_scales_.stride : 0,
+                  b_scales_.batch_stride};
   }
   return p;
 }

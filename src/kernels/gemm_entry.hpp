@@ -18,9 +18,9 @@ void gemm_entry(const void* params) {
   HopperGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, HopperSchedule::schedule, \
              cluster_left, cluster_right, cluster_k, swap>
 
-#define WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, tile_left, tile_right, cta_group, cluster_left,       \
-                                       cluster_right, source, k_group, swap)                                         \
-  BlackwellGemm<A, B, Major::a_major, Major::b_major, tile_left, tile_right, cta_group, cluster_left, cluster_right, \
-                TileSource::source, k_group, swap>
+#define WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, scaling, tile_left, tile_right, cta_group, \
+                                       cluster_left, cluster_right, source, k_group, swap)                \
+  BlackwellGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, cta_group, \
+                cluster_left, cluster_right, TileSource::source, k_group, swap>
 
 }  // namespace warploom

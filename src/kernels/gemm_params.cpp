@@ -82,14 +82,14 @@ class Maps {
            Swizzle::b128);
   }
 
-  void row_scales(TensorMap& to, const ScalesRef& ref, int64_t rows, int64_t blocks, int tile_rows) {
-    make(to, DType::f32, ref.data, {rows, blocks, 1}, ref.stride, 0, static_cast<uint32_t>(tile_rows), 1,
-         Swizzle::none);
+  void row_scales(TensorMap& to, const ScalesRef& ref, int64_t rows, int64_t blocks, int batch, int tile_rows) {
+    make(to, DType::f32, ref.data, {rows, blocks, batch}, ref.stride, ref.batch_stride,
+         static_cast<uint32_t>(tile_rows), 1, Swizzle::none);
   }
 
   /// In one line, so that each can be fetched, whatever K.
-  void block_scales(TensorMap& to, const ScalesRef& ref, int64_t count) {
-    make(to, DType::f32, ref.data, {count, 1, 1}, 4, 0, 4, 1, Swizzle::none);
+  void block_scales(TensorMap& to, const ScalesRef& ref, int64_t count, int batch) {
+    make(to, DType::f32, ref.data, {count, 1, batch}, 4, ref.batch_stride, 4, 1, Swizzle::none);
   }
 
   template <class Pointer>
@@ -183,12 +183,14 @@ std::vector<loom::TensorRef> gemm_tensors(const GemmProblem& p, const GemmPlan& 
         "bias");
   if (p.scaling != Scaling::none) {
     const int64_t blocks = ceil_div(p.k, scale_block);
-    add(p.a_scales.data, span_bytes(p.m, blocks, p.a_scales.stride, 1, 0, DType::f32), Access::read, "a_scales");
+    const auto scales = [&](const ScalesRef& ref, int64_t inner, int64_t outer, int64_t stride, const char* name) {
+      add(ref.data, span_bytes(inner, outer, stride, p.batch, ref.batch_stride, DType::f32), Access::read, name);
+    };
+    scales(p.a_scales, p.m, blocks, p.a_scales.stride, "a_scales");
     if (p.scaling == Scaling::a_rows_b_rows)
-      add(p.b_scales.data, span_bytes(p.n, blocks, p.b_scales.stride, 1, 0, DType::f32), Access::read, "b_scales");
+      scales(p.b_scales, p.n, blocks, p.b_scales.stride, "b_scales");
     else
-      add(p.b_scales.data, span_bytes(blocks, ceil_div(p.n, scale_block), blocks, 1, 0, DType::f32), Access::read,
-          "b_scales");
+      scales(p.b_scales, blocks, ceil_div(p.n, scale_block), blocks, "b_scales");
   }
   add(workspace, plan.workspace_bytes, Access::write, "workspace");
   return list;
@@ -267,12 +269,12 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
       const int64_t blocks = ceil_div(p.k, scale_block);
       const int a_rows = shape.swap ? shape.tile_right : shape.tile_left;
       const int b_rows = shape.swap ? shape.tile_left : shape.tile_right;
-      maps.row_scales(shape.swap ? params.right_scales : params.left_scales, p.a_scales, p.m, blocks, a_rows);
+      maps.row_scales(shape.swap ? params.right_scales : params.left_scales, p.a_scales, p.m, blocks, p.batch, a_rows);
       TensorMap& b_scales = shape.swap ? params.left_scales : params.right_scales;
       if (p.scaling == Scaling::a_rows_b_rows)
-        maps.row_scales(b_scales, p.b_scales, p.n, blocks, b_rows);
+        maps.row_scales(b_scales, p.b_scales, p.n, blocks, p.batch, b_rows);
       else
-        maps.block_scales(b_scales, p.b_scales, blocks * ceil_div(p.n, scale_block));
+        maps.block_scales(b_scales, p.b_scales, blocks * ceil_div(p.n, scale_block), p.batch);
     }
   }
   if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, false);

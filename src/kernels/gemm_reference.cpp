@@ -114,13 +114,13 @@ void GemmData::decode_a_row(int64_t matrix, int64_t row, double* values) const {
   else
     decode_values(a_.type, a_.at(matrix, 0) + row * size_of(a_.type), a_.stride, spec_.k, values);
   if (spec_.scaling == Scaling::none) return;
-  const auto* scales = reinterpret_cast<const float*>(a_scales_.data());
-  for (int64_t q = 0; q < spec_.k; ++q) values[q] *= scales[q / block * a_scales_stride_ + row];
+  const float* const scales = a_scales_.of(matrix);
+  for (int64_t q = 0; q < spec_.k; ++q) values[q] *= scales[q / block * a_scales_.stride + row];
 }
 
 void GemmData::decode_b_columns(int64_t matrix, int64_t first, int count, double* to) const {
   const int64_t k = spec_.k;
-  const auto* scales = reinterpret_cast<const float*>(b_scales_.data());
+  const float* const scales = b_scales_.of(matrix);
   std::vector<double> column(static_cast<size_t>(k));
   for (int c = 0; c < panel; ++c) {
     const int64_t row = first + std::min(c, count - 1);
@@ -130,8 +130,8 @@ void GemmData::decode_b_columns(int64_t matrix, int64_t first, int count, double
       decode_values(b_.type, b_.at(matrix, 0) + row * size_of(b_.type), b_.stride, k, column.data());
     for (int64_t q = 0; q < k; ++q) {
       double value = column[static_cast<size_t>(q)];
-      if (spec_.scaling == Scaling::a_rows_b_rows) value *= scales[q / block * b_scales_stride_ + row];
-      if (spec_.scaling == Scaling::a_rows_b_blocks) value *= scales[row / block * b_scales_stride_ + q / block];
+      if (spec_.scaling == Scaling::a_rows_b_rows) value *= scales[q / block * b_scales_.stride + row];
+      if (spec_.scaling == Scaling::a_rows_b_blocks) value *= scales[row / block * b_scales_.stride + q / block];
       to[q * panel + c] = value;
     }
   }
@@ -149,7 +149,7 @@ void GemmData::multiply(int64_t matrix, const std::vector<double>& rows, int64_t
     if (unquantised) {
       std::vector<float> row(static_cast<size_t>(k));
       for (int c = 0; c < panel; ++c) {
-        unquantised_row(stream_b, first + std::min(c, width - 1), row.data());
+        unquantised_row(stream_b, matrix * spec_.n + first + std::min(c, width - 1), row.data());
         for (int64_t q = 0; q < k; ++q) b[static_cast<size_t>(q * panel + c)] = row[static_cast<size_t>(q)];
       }
     } else {
@@ -198,7 +198,7 @@ GemmData::Accuracy GemmData::compare(int64_t max_rows) const {
       std::vector<double> a_source(static_cast<size_t>(count * k));
       std::vector<float> row(static_cast<size_t>(k));
       for (int64_t r = 0; r < count; ++r) {
-        unquantised_row(stream_a, rows[static_cast<size_t>(r)], row.data());
+        unquantised_row(stream_a, (spec_.shared_a ? 0 : matrix * m) + rows[static_cast<size_t>(r)], row.data());
         std::copy(row.begin(), row.end(), a_source.begin() + r * k);
       }
       y_source.resize(y.size());

@@ -26,13 +26,18 @@ KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs)
     const double shared = (left / 64) * (64 + right) * depth * element / costs.shared_bytes;
     if (shared > multiply.cycles) multiply = {shared, "shared-memory"};
   }
-  if (p.scaling != Scaling::none) {
+  KBlock promotion;
+  if (p.scaling != Scaling::none && s.chip == Chip::sm100) {  // has warps of its own
+    const double scales = p.scaling == Scaling::a_rows_b_rows ? 2 : 1;
+    promotion = {scales * left * right / costs.promoted_per_cycle, "promotion"};
+  } else if (p.scaling != Scaling::none) {
     const bool straddles = p.scaling == Scaling::a_rows_b_blocks && !s.swap && 128 % s.tile_right != 0;
     multiply.cycles +=
         costs.promotion_exposed * (straddles ? costs.straddling : 1) * left * right / costs.promoted_per_cycle;
   }
   const KBlock parts[] = {
       multiply,
+      promotion,
       // A tile is shared along the other axis of the cluster, and each CTA fetches its part.
       {(left / s.cluster_right + right / s.cluster_left) * depth * element / costs.operand_bytes, "operand"},
       {costs.load_latency_cycles / std::max(s.stages * s.k_group, 1), "latency"}};
@@ -102,10 +107,9 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   const double loop = blocks * block.cycles;
   const auto turns = static_cast<double>(waves);
   // With ping-pong a tile's epilogue runs under the other group's main loop, and only the last one shows; with two
-  // accumulators in tensor memory it has warps of its own.
-  const double others = s.chip == Chip::sm100 ? std::max(loop, tail)
-                        : s.ping_pong         ? std::max(loop, (loop + tail) / 2)
-                                              : loop + tail;
+  // accumulators in tensor memory it has warps of its own, which with scales have the K blocks to add up, too.
+  const bool hidden = s.chip == Chip::sm100 && p.scaling == Scaling::none;
+  const double others = hidden ? std::max(loop, tail) : s.ping_pong ? std::max(loop, (loop + tail) / 2) : loop + tail;
   const double cycles = costs.fill_cycles + (turns - 1) * others + loop + tail;
 
   const double m = p.m, n = p.n, k = p.k;

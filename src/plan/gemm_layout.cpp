@@ -40,7 +40,8 @@ Layout layout_of_output(const char* name, const OutputRef<Pointer>& ref, const G
   return {name, "rows", ref.data, ref.type, p.n, p.m, ref.stride, p.batch, ref.batch_stride, size_of(ref.type), 1};
 }
 Layout layout_of_row_scales(const char* name, const ScalesRef& ref, int rows, const GemmProblem& p) {
-  return {name, "rows", ref.data, DType::f32, rows, ceil_div(p.k, scale_block), ref.stride, 1, 0, 16, 4};
+  return {name,       "rows",  ref.data,         DType::f32, rows, ceil_div(p.k, scale_block),
+          ref.stride, p.batch, ref.batch_stride, 16,         4};
 }
 
 }  // namespace
@@ -93,8 +94,10 @@ Layout layout_of_a_scales(const GemmProblem& p) { return layout_of_row_scales("a
 
 Layout layout_of_b_scales(const GemmProblem& p) {
   if (p.scaling == Scaling::a_rows_b_rows) return layout_of_row_scales("b_scales", p.b_scales, p.n, p);
-  const int64_t blocks = ceil_div(p.k, scale_block);
-  return {"b_scales", "rows", p.b_scales.data, DType::f32, blocks, ceil_div(p.n, scale_block), blocks, 1, 0, 16, 1};
+  // In one line, whatever K: so TMA sees them.
+  const int64_t all = ceil_div(p.k, scale_block) * ceil_div(p.n, scale_block);
+  return {"b_scales",       "rows",  p.b_scales.data,         DType::f32, all, 1,
+          round_up(all, 4), p.batch, p.b_scales.batch_stride, 16,         4};
 }
 
 bool dense(const Layout& l) {

@@ -51,9 +51,6 @@ Broken extents(const GemmProblem& p, Chip) {
 }
 
 Broken operand_types(const GemmProblem& p, Chip chip) {
-  if (p.scaling != Scaling::none && chip == Chip::sm100)
-    return {"on sm_100 scaled operands have an interface of their own, BlockwiseFP8Problem; here there are no scales",
-            [](GemmProblem& q) { q.scaling = Scaling::none; }};
   if (p.scaling != Scaling::none && (p.a.type != DType::e4m3 || p.b.type != DType::e4m3))
     return {fmt::format("A is {} and B {}; with scales both must be e4m3", name_of(p.a.type), name_of(p.b.type)),
             [](GemmProblem& q) { q.a.type = q.b.type = DType::e4m3; }};
@@ -79,7 +76,7 @@ Broken operand_types(const GemmProblem& p, Chip chip) {
   return {};
 }
 
-Broken other_types(const GemmProblem& p, Chip) {
+Broken other_types(const GemmProblem& p, Chip chip) {
   if (p.d.type == DType::e5m2)
     return {"D is e5m2; it may be bf16, f16, f32 or e4m3", [](GemmProblem& q) { q.d.type = DType::e4m3; }};
   const DType c_type = p.d.type == DType::e4m3 ? DType::bf16 : p.d.type;
@@ -89,7 +86,7 @@ Broken other_types(const GemmProblem& p, Chip) {
   if (p.bias.along != BiasAlong::none && is_fp8(p.bias.type))
     return {fmt::format("the bias is {}; it may be f32, bf16 or f16", name_of(p.bias.type)),
             [](GemmProblem& q) { q.bias.type = DType::f32; }};
-  if (p.scaling != Scaling::none && p.batch > 1)
+  if (p.scaling != Scaling::none && p.batch > 1 && chip == Chip::sm90)
     return {fmt::format("batch is {}; with scales it must be 1", p.batch), [](GemmProblem& q) { q.batch = 1; }};
   if (p.scaling != Scaling::none && p.n % 8 != 0)
     return {fmt::format("n is {}; with scales it must be a multiple of 8, such as {}", p.n, round_up(p.n, 8)),

@@ -1,4 +1,6 @@
 // The Blackwell GEMMs on the loom, under the checker: every configuration, types, tails, strides, epilogues, splits.
+#include <array>
+
 #include "kernels/gemm_cases.hpp"
 #include "kernels/gemm_entry.hpp"
 #include "kernels/gemm_params.hpp"
@@ -73,11 +75,13 @@ TEST_P(BlackwellGemms, SplitsInAnyOrder) {
 INSTANTIATE_TEST_SUITE_P(Every, BlackwellGemms, testing::ValuesIn(all_configs(Chip::sm100)), name_of_config);
 INSTANTIATE_TEST_SUITE_P(Every, BlackwellGemmsFull, testing::ValuesIn(all_configs(Chip::sm100)), name_of_config);
 
-/// One configuration of every place that rows and columns of a tile may have in tensor memory, and a swapped one.
+/// One configuration of every place that rows and columns of a tile may have in tensor memory, a swapped one, and of
+/// those with scales one of every kind.
 std::vector<const GemmConfig*> one_of_each_kind() {
   std::vector<const GemmConfig*> list;
   for (const char* key : {"bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-128x32-1sm-1x1-k2", "bf16-kk-64x128-2sm-2x2-clc",
-                          "bf16-kk-128x128-2sm-4x1", "bf16-kk-64x32-1sm-1x1-k4-swap"}) {
+                          "bf16-kk-128x128-2sm-4x1", "bf16-kk-64x32-1sm-1x1-k4-swap", "e4m3-blocks-128x96-2sm-2x2-clc",
+                          "e4m3-rows-128x128-2sm-2x1-clc", "e4m3-blocks-64x16-1sm-1x1-swap"}) {
     const Result<const GemmConfig*> config = find_gemm_config(key);
     EXPECT_TRUE(config) << key;
     list.push_back(*config);
@@ -124,10 +128,14 @@ TEST(BlackwellEpilogues, ActivationsRoundOnce) {
         GemmData data({.m = 200,
                        .n = 136,
                        .k = 40,
+                       .a = config->a,
+                       .b = config->b,
                        .d = d,
+                       .scaling = config->scaling,
                        .bias = BiasAlong::n,
                        .activation = activation,
-                       .alpha = 0.015625f,  // small sums: beyond -10 gelu_tanh is 0, where the answer is below 1e-38
+                       // Small sums: beyond -10 gelu_tanh is 0, where the answer is below 1e-38. Scales go up to 4.
+                       .alpha = config->scaling == Scaling::none ? 0x1p-6f : 0x1p-10f,
                        .beta = 0.125f,
                        .fill = Fill::integer});
         const GemmProblem problem = data.problem();
@@ -143,6 +151,99 @@ TEST(BlackwellEpilogues, ActivationsRoundOnce) {
           EXPECT_LT(static_cast<double>(accuracy.rounding_mismatches), 1e-3 * 200 * 136);
         }
       }
+}
+
+// ---- with scales
+
+std::vector<const GemmConfig*> scaled_configs() {
+  std::vector<const GemmConfig*> list = all_configs(Chip::sm100);
+  std::erase_if(list, [](const GemmConfig* config) { return config->scaling == Scaling::none; });
+  return list;
+}
+
+class BlackwellScales : public testing::TestWithParam<const GemmConfig*> {};
+INSTANTIATE_TEST_SUITE_P(Every, BlackwellScales, testing::ValuesIn(scaled_configs()), name_of_config);
+
+/// Every K below two blocks of scales and just around more, with a scale of its own for each: bit for bit.
+TEST_P(BlackwellScales, AnyK) {
+  for (int k : {1, 16, 33, 100, 127, 128, 129, 200, 255, 256, 257, 385, 512, 640})
+    expect_right(*GetParam(), {.spec = {.m = 37, .n = 72, .k = k, .d = DType::f32, .fill = Fill::integer}});
+}
+
+/// Columns from less than one block of B's scales to beyond four, so that tiles begin anywhere in a block.
+TEST_P(BlackwellScales, TilesThatStraddle) {
+  for (int n : {8, 96, 104, 128, 136, 192, 200, 288, 384, 520})
+    expect_right(*GetParam(), {.spec = {.m = 70,
+                                        .n = n,
+                                        .k = 300,
+                                        .d = DType::f32,
+                                        .bias = BiasAlong::n,
+                                        .beta = n % 16 == 0 ? 1.0f : 0.0f,
+                                        .fill = Fill::integer}});
+}
+
+/// More K blocks than the rings of slots and accumulators hold twice, several tiles for each cluster.
+TEST_P(BlackwellScales, LongK) {
+  const GemmShape& s = GetParam()->shape;
+  expect_right(*GetParam(), {.spec = {.m = s.swap ? 20 : 300,
+                                      .n = 136,
+                                      .k = (2 * s.stages + 1) * 128 - 5,
+                                      .beta = 0.5f,
+                                      .fill = Fill::integer},
+                             .sms = s.cluster_size()});
+}
+
+/// What rounding to bf16 alone costs, and what quantisation does.
+TEST_P(BlackwellScales, NormalNumbers) {
+  for (auto [m, n, k] : {std::array{130, 136, 640}, std::array{257, 200, 300}, std::array{17, 520, 1000}}) {
+    const GemmConfig& config = *GetParam();
+    SCOPED_TRACE(fmt::format("{} {}x{}x{}", config.key, m, n, k));
+    GemmData data({.m = m,
+                   .n = n,
+                   .k = k,
+                   .a = config.a,
+                   .b = config.b,
+                   .scaling = config.scaling,
+                   .alpha = 0.75f,
+                   .beta = -0.5f});
+    const GemmProblem problem = data.problem();
+    const Result<GemmPlan> plan = plan_gemm(problem, config, 1, ChipLimits::of(Chip::sm100));
+    ASSERT_TRUE(plan) << plan.error();
+    loom::Options options;
+    options.check = true;
+    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
+    ASSERT_TRUE(outcome) << outcome.error();
+    ASSERT_TRUE(outcome->ok()) << to_text(outcome->report);
+    const GemmData::Accuracy accuracy = data.compare();
+    EXPECT_LT(accuracy.diff, 3e-6);
+    EXPECT_LT(accuracy.diff_unquantised, 1e-3);
+    EXPECT_TRUE(accuracy.within_rounding && accuracy.padding_untouched);
+  }
+}
+
+/// Hopper's kernels have the same problem, and its sums are exact on integers, too: the same bits.
+TEST(BlackwellScaled, TheSameBitsAsHopper) {
+  for (Scaling scaling : {Scaling::a_rows_b_blocks, Scaling::a_rows_b_rows}) {
+    GemmData data({.m = 150,
+                   .n = 296,
+                   .k = 700,
+                   .a = DType::e4m3,
+                   .b = DType::e4m3,
+                   .d = DType::f32,
+                   .scaling = scaling,
+                   .beta = 1.0f,
+                   .fill = Fill::integer});
+    std::vector<std::byte> expected;
+    for (Chip chip : {Chip::sm90, Chip::sm100}) {
+      const GemmProblem problem = data.problem();
+      for (const GemmPlan& plan : gemm_plans(problem, ChipLimits::of(chip))) {
+        const Result<loom::Outcome> outcome = run_on_loom(data.problem(), plan);
+        ASSERT_TRUE(outcome && outcome->ok()) << plan.why;
+        if (expected.empty()) expected = data.dense_d();
+        EXPECT_TRUE(data.dense_d() == expected) << plan.why;
+      }
+    }
+  }
 }
 
 /// Rows of tf32: the low 13 bits of an f32 do not count.
@@ -176,8 +277,8 @@ TEST(BlackwellGemm, AsksForWeightsAhead) {
 struct HardClamp {
   WARPLOOM_FN float operator()(float x) const noexcept { return arch::minimum(arch::maximum_or_nan(x, -4.0f), 6.0f); }
 };
-using ClampedGemm = BlackwellGemm<bf16, bf16, Major::k, Major::k, 128, 64, 1, 1, 1, TileSource::fixed, 1, false,
-                                  Elementwise<HardClamp>>;
+using ClampedGemm = BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, 1, 1, 1, TileSource::fixed, 1,
+                                  false, Elementwise<HardClamp>>;
 
 TEST(BlackwellGemm, TakesAUsersFunction) {
   GemmData data({.m = 150, .n = 72, .k = 100, .d = DType::f32, .beta = 1.0f, .fill = Fill::integer});
@@ -203,7 +304,8 @@ TEST(BlackwellGemm, TakesAUsersFunction) {
     return d;
   };
   std::vector<float> plain =
-      run(&gemm_entry<BlackwellGemm<bf16, bf16, Major::k, Major::k, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>>);
+      run(&gemm_entry<
+          BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>>);
   problem = data.problem();
   const std::vector<float> clamped = run(&gemm_entry<ClampedGemm>);
   EXPECT_GT(std::count_if(plain.begin(), plain.end(), [](float x) { return x > 6.0f; }), 0);

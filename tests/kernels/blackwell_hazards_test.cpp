@@ -142,7 +142,8 @@ void copy_entry(const void* params) {
 
 TEST(BlackwellHazards, TheResidualOfAnEarlierGridIsWaitedFor) {
   const GemmConfig& config = config_of("bf16-kk-128x64-1sm-1x1");
-  using Kernel = BlackwellGemm<bf16, bf16, Major::k, Major::k, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>;
+  using Kernel =
+      BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>;
   GemmData data({.m = 128, .n = 64, .k = 128, .bias = BiasAlong::n, .beta = 1.0f, .fill = Fill::integer});
   GemmProblem problem = data.problem();
   Result<GemmPlan> plan = plan_gemm(problem, config, 1, ChipLimits::of(Chip::sm100));

@@ -23,6 +23,10 @@ class Room {
       store_bits(type, memory_.data() + i * size_of(type),
                  encode_value(type, static_cast<float>(static_cast<int>(random() % 7) - 3)));
   }
+  void fill_with_powers_of_two(std::mt19937_64& random) {
+    auto* const floats = reinterpret_cast<float*>(memory_.data());
+    for (size_t i = 0; i < bytes / sizeof(float); ++i) floats[i] = static_cast<float>(1u << random() % 3);
+  }
   void fill_with_nans(DType type) { fill_with_nan(type, memory_.data(), static_cast<int64_t>(bytes / size_of(type))); }
 
  private:
@@ -56,18 +60,22 @@ class Problems {
     p.c = {c.data() + pick(3) * size_of(p.c.type), p.c.type, p.n + pick(12), 0};
     p.c.batch_stride = p.c.stride * p.m + pick(5);
     p.bias = {bias.data(), pick(2) == 0 ? DType::f32 : DType::bf16, static_cast<BiasAlong>(pick(3))};
+    if (p.a.type == DType::e4m3 && p.b.type == DType::e4m3) p.scaling = static_cast<Scaling>(pick(3));
+    if (p.scaling != Scaling::none && pick(4) != 0) p.n = p.n / 8 * 8;
+    place_scales(p);
     for (int faults = pick(3); faults > 0; --faults) spoil(p);
     return p;
   }
   /// What the problem reads is integers, what it writes NaN.
   void fill_for(const GemmProblem& p) {
     a.fill(p.a.type, random_), b.fill(p.b.type, random_), c.fill(p.c.type, random_), bias.fill(p.bias.type, random_);
+    for (Room* scales : {&a_scales, &b_scales}) scales->fill_with_powers_of_two(random_);
     d.fill_with_nans(p.d.type);
   }
   void fill_d(DType type) { d.fill(type, random_); }
   int pick(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
 
-  Room a, b, c, d, bias;
+  Room a, b, c, d, bias, a_scales, b_scales;
 
  private:
   template <class T, size_t count>
@@ -82,6 +90,17 @@ class Problems {
     ref.stride = ((std::max<int64_t>(inner, 1) + unit - 1) / unit + pick(2)) * unit;
     ref.batch_stride = ref.stride * (ref.major == Major::k ? rows : k) + pick(2) * unit;
   }
+  void place_scales(GemmProblem& p) {
+    const int64_t blocks = (p.k + 127) / 128;
+    const auto place = [&](Room& room, int64_t stride, int64_t lines) {
+      return ScalesRef{reinterpret_cast<const float*>(room.data() + 16 * pick(3)), stride,
+                       (stride * lines + 3) / 4 * 4 + 4 * pick(2)};
+    };
+    const auto padded = [&](int rows) { return (std::max(rows, 1) + 3) / 4 * 4 + 4 * pick(2); };
+    p.a_scales = place(a_scales, padded(p.m), blocks);
+    p.b_scales = p.scaling == Scaling::a_rows_b_rows ? place(b_scales, padded(p.n), blocks)
+                                                     : place(b_scales, blocks, (p.n + 127) / 128);
+  }
   DType any_type() {
     constexpr DType all[] = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16, DType::f32};
     return of(all);
@@ -95,7 +114,7 @@ class Problems {
     return of(strides);
   }
   void spoil(GemmProblem& p) {
-    switch (pick(20)) {
+    switch (pick(25)) {
       case 0: p.m = -1; break;
       case 1: p.k = -3; break;
       case 2: p.batch = -1; break;
@@ -115,6 +134,10 @@ class Problems {
       case 16: p.c.data = p.d.data; break;
       case 17: p.a.major = p.a.major == Major::k ? Major::mn : Major::k; break;
       case 18: p.bias.type = any_type(); break;
+      case 19: p.a_scales.stride = any_stride(); break;
+      case 20: p.b_scales.batch_stride = any_stride(); break;
+      case 21: shift(p.b_scales.data); break;
+      case 22: p.a_scales.data = nullptr; break;
       default: p.scaling = static_cast<Scaling>(pick(3)); break;
     }
   }
@@ -129,13 +152,25 @@ double operand_at(const OperandRef& ref, int matrix, int row, int k) {
   return value;
 }
 
+/// What an element of either operand is multiplied with.
+double scales_at(const GemmProblem& p, int matrix, int row, int column, int k) {
+  if (p.scaling == Scaling::none) return 1;
+  const int64_t block = k / 128, blocks = (p.k + 127) / 128;
+  const float of_a = p.a_scales.data[matrix * p.a_scales.batch_stride + block * p.a_scales.stride + row];
+  const float* const b = p.b_scales.data + matrix * p.b_scales.batch_stride;
+  return static_cast<double>(of_a) * static_cast<double>(p.scaling == Scaling::a_rows_b_rows
+                                                             ? b[block * p.b_scales.stride + column]
+                                                             : b[column / 128 * blocks + block]);
+}
+
 /// D as it must be, one element after the other; `c` as it was before, where it is D itself.
 std::string first_wrong(const GemmProblem& p, const std::vector<float>& c) {
   for (int matrix = 0; matrix < p.batch; ++matrix)
     for (int i = 0; i < p.m; ++i)
       for (int j = 0; j < p.n; ++j) {
         double sum = 0;
-        for (int k = 0; k < p.k; ++k) sum += operand_at(p.a, matrix, i, k) * operand_at(p.b, matrix, j, k);
+        for (int k = 0; k < p.k; ++k)
+          sum += operand_at(p.a, matrix, i, k) * operand_at(p.b, matrix, j, k) * scales_at(p, matrix, i, j, k);
         sum *= static_cast<double>(p.alpha);
         if (p.beta != 0.0f)
           sum +=
@@ -176,13 +211,15 @@ void expect_right(Problems& problems, const GemmProblem& p) {
 
 void run_random_problems(int count) {
   Problems problems(17);
-  int refused = 0;
+  int refused = 0, scaled = 0;
   for (int i = 0; i < count; ++i) {
     const GemmProblem p = problems.next();
-    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {}", i, p.m, p.n, p.k, p.batch,
-                             name_of(p.a.type), name_of(p.b.type), name_of(p.c.type), name_of(p.d.type)));
+    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {} scaling {}", i, p.m, p.n, p.k,
+                             p.batch, name_of(p.a.type), name_of(p.b.type), name_of(p.c.type), name_of(p.d.type),
+                             static_cast<int>(p.scaling)));
     const std::string reason = why_not(p, Chip::sm100);
     if (reason.empty()) {
+      scaled += p.scaling != Scaling::none;
       expect_right(problems, p);
     } else {
       ++refused;
@@ -196,6 +233,7 @@ void run_random_problems(int count) {
     }
     if (testing::Test::HasFailure()) return;
   }
+  EXPECT_GT(scaled, count / 20);
   EXPECT_GT(refused, count / 5);
   EXPECT_LT(refused, count * 4 / 5);
 }

@@ -10,9 +10,12 @@ namespace {
 GemmDataSpec three_tiles(const GemmConfig& config, bool residual) {
   const GemmShape& s = config.shape;
   const int left = s.tile_left * s.cluster_left, right = s.tile_right * s.cluster_right;
-  const int lefts = s.launch_control ? 6 * left - 9 : 3 * left - 9, rights = right - 5;
+  // With scales n is a multiple of 8.
+  const int lefts = (s.launch_control ? 6 : 3) * left - (config.scaling == Scaling::none || !s.swap ? 9 : 8);
+  const int rights = right - (config.scaling == Scaling::none || s.swap ? 5 : 8);
   GemmDataSpec spec{.m = s.swap ? rights : lefts, .n = s.swap ? lefts : rights, .k = 2 * s.tile_k + 8};
   spec.a = config.a, spec.b = config.b, spec.a_major = config.a_major, spec.b_major = config.b_major;
+  spec.scaling = config.scaling;
   spec.fill = Fill::integer;
   spec.bias = BiasAlong::n;
   spec.beta = residual ? 1.0f : 0.0f;

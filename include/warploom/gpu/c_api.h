@@ -36,6 +36,7 @@ typedef struct warploom_gemm_problem {
   int64_t a_stride, b_stride, c_stride, d_stride;
   int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride;
   int64_t a_scale_stride, b_scale_stride;
+  int64_t a_scale_batch_stride, b_scale_batch_stride;
   int32_t a_type, b_type, c_type, d_type, bias_type;
   int32_t a_major, b_major;
   int32_t bias_along, activation, scaling;

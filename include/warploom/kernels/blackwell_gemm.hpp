@@ -1,12 +1,14 @@
-// GEMM for sm_100: D = act(alpha * A * B^T + beta * C + bias).
+// GEMM for sm_100: D = act(alpha * A * B^T + beta * C + bias), dense or with fp32 scales per 128-wide K block.
 //
 // One warp loads operands, one lane multiplies, one warp loads bias and residual, four warps run the epilogue on one
-// accumulator in tensor memory while the tensor core fills the other. CTAs of a cluster share their operands by
+// accumulator in tensor memory while the tensor core fills the other. With scales every K block has an accumulator of
+// its own, and the epilogue's warps add them up in registers. CTAs of a cluster share their operands by
 // multicast; CTA pairs multiply together, each with half of the right operand; with few tiles several CTAs share the K
 // blocks of one; with few rows of A the operands change sides.
 #pragma once
 
 #include "warploom/kernels/blackwell/bias_ring.hpp"
+#include "warploom/kernels/blackwell/promoted_sum.hpp"
 #include "warploom/kernels/blackwell/tile_product.hpp"
 #include "warploom/kernels/gemm/patch_writer.hpp"
 #include "warploom/kernels/gemm/payload.hpp"
@@ -36,8 +38,8 @@ namespace warploom::inline WARPLOOM_MACHINE {
 /// `tile_left` rows of the left operand per CTA, 64 or 128; `tile_right` of the right one, which a pair shares.
 /// `k_group`: K blocks per slot. `Function`: what is applied to every element; the launch's activation, or
 /// Elementwise<a function object>.
-template <class A, class B, Major a_major, Major b_major, int tile_left_, int tile_right_, int cta_group_,
-          int cluster_left, int cluster_right, TileSource source, int k_group, bool swap,
+template <class A, class B, Major a_major, Major b_major, Scaling scaling, int tile_left_, int tile_right_,
+          int cta_group_, int cluster_left, int cluster_right, TileSource source, int k_group, bool swap,
           class Function = ChosenActivation>
 struct BlackwellGemm {
   static constexpr char name[] = "blackwell-gemm";
@@ -50,23 +52,41 @@ struct BlackwellGemm {
   static_assert(tile_left == 64 || tile_left == 128, "warploom: a CTA's accumulator has 64 or 128 rows");
   static_assert(!swap || (tile_left == 64 && cta_group == 1), "warploom: operands change sides in tiles of 64 rows");
 
-  using Payload =
-      GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major, swap ? a_major : b_major>;
-  template <int stages>
-  using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<Load>>,
-                                    freed_by<mma_commit<Mma, to_operand_sources>>, k_group>;
+  // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
+  static constexpr bool scaled = scaling != Scaling::none;
+  static constexpr bool rows_of_b = scaling == Scaling::a_rows_b_rows;
+  static constexpr bool left_scaled = scaled && (!swap || rows_of_b), right_scaled = scaled && (swap || rows_of_b);
+  static constexpr int scale_block = 128;
+  static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
+  static_assert(!scaled || rows_of_b ||
+                    (swap ? scale_block % tile_left == 0 : tile_right <= scale_block + (tile_right & -tile_right)),
+                "warploom: a tile meets at most two blocks of scales");
 
-  // Tensor memory: two accumulators. Where a pair has 128 rows, a CTA's 64 take up all lanes and half of the columns.
-  static constexpr OutputPipelineConfig opc{.num_stages = 2, .stage_stride_cols = tile_right, .cta_group = cta_group};
+  using Payload =
+      GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major, swap ? a_major : b_major,
+                  left_scaled, right_scaled, scaled && !rows_of_b ? (straddles ? 2 : 1) : 0, scaled>;
+  // Scales are the epilogue's to read.
+  using Freed = std::conditional_t<scaled, freed_by<mma_commit<Mma, to_operand_sources>, lane_per_warp<Epilogue>>,
+                                   freed_by<mma_commit<Mma, to_operand_sources>>>;
+  template <int stages>
+  using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<Load>>, Freed, k_group>;
+
+  // Tensor memory: two accumulators, or those of four K blocks. Where a pair has 128 rows, a CTA's 64 take up all lanes
+  // and half of the columns.
+  static constexpr OutputPipelineConfig opc{
+      .num_stages = scaled ? 4 : 2, .stage_stride_cols = tile_right, .cta_group = cta_group};
   static constexpr bool halved = cta_group == 2 && tile_left == 64;
+  static_assert(!scaled || (!halved && tile_right <= 128),
+                "warploom: with scales a thread sums up 128 columns at most, and a pair has 256 rows");
   static constexpr int blocks = tile_left == 64 && !halved ? 1 : 2;
   static constexpr int columns = halved ? tile_right / 2 : tile_right;
   using Places = std::conditional_t<halved, HalfBesideHalf<columns>,
                                     std::conditional_t<blocks == 1, BlockAfterBlock, WarpAfterWarp>>;
   static constexpr int patch_columns = tmem_patch_columns_of(columns);
-  static_assert(columns % 64 == 0 || columns == patch_columns,
+  static_assert(scaled || columns % 64 == 0 || columns == patch_columns,
                 "warploom: columns of an accumulator are a power of two or a multiple of 64");
-  using Product = TileProduct<OutputTilePipeline<opc>, blocks, columns, patch_columns>;
+  using Product = std::conditional_t<scaled, PromotedSum<Places, blocks, columns, left_scaled, right_scaled, straddles>,
+                                     TileProduct<OutputTilePipeline<opc>, blocks, columns, patch_columns>>;
 
   struct Roles {
     using Group = Epilogue;
@@ -147,6 +167,10 @@ struct BlackwellGemm {
   static WARPLOOM_FN void prefetch(const Params& p) noexcept {
     arch::prefetch_tensor_map(p.left);
     arch::prefetch_tensor_map(p.right);
+    if constexpr (scaled) {
+      arch::prefetch_tensor_map(p.left_scales);
+      arch::prefetch_tensor_map(p.right_scales);
+    }
     arch::prefetch_tensor_map(p.d);
     if (p.c_path == Path::tma) arch::prefetch_tensor_map(p.c);
     if (p.weight_blocks == 0) return;
@@ -157,29 +181,35 @@ struct BlackwellGemm {
   }
 
   WARPLOOM_FN void load(Tile tile) noexcept {  // one lane
-    const Source l{&params.left, left_of(tile), tile.batch}, r{&params.right, right_of(tile), tile.batch};
     if (residual()) {
       auto first = order.first_loads(stages);  // C waits for them
       for (auto slot : input.produce(tile.k_blocks())) {
-        slot.load(l, r);
+        bring(slot, tile);
         first.issued();
       }
     } else {
-      for (auto slot : input.produce(tile.k_blocks())) slot.load(l, r);  // a free slot, armed
+      for (auto slot : input.produce(tile.k_blocks())) bring(slot, tile);  // a free slot, armed
     }
   }
 
   template <class Context>
   WARPLOOM_FN void mma(Context& context, Tile tile) noexcept {  // one lane
-    if (tile.k_count == 0) return;                              // nothing to add up: the epilogue knows
-    auto acc = context.output_pipeline.producer();              // an accumulator the epilogue has freed
-    Accumulate accumulate = Accumulate::fresh;
-    for (int slot = 0; slot < Input::slots_of(tile.k_count); ++slot) {
-      auto in = input.consume();  // leaving commits: the slot is free when these products are done
-      WARPLOOM_UNROLL
-      for (int k = 0; k < k_group; ++k, accumulate = Accumulate::onto) umma(acc.tmem(), in.a(k), in.b(k), accumulate);
-    }
-  }  // leaving commits: once per tile
+    if constexpr (scaled) {
+      for (auto acc : context.per_k_stages(tile.k_blocks())) {  // an accumulator the epilogue has freed
+        auto in = input.consume();
+        umma(acc, in.a(), in.b(), Accumulate::fresh);
+      }  // leaving commits both: once per K block
+    } else {
+      if (tile.k_count == 0) return;                  // nothing to add up: the epilogue knows
+      auto acc = context.output_pipeline.producer();  // an accumulator the epilogue has freed
+      Accumulate accumulate = Accumulate::fresh;
+      for (int slot = 0; slot < Input::slots_of(tile.k_count); ++slot) {
+        auto in = input.consume();  // leaving commits: the slot is free when these products are done
+        WARPLOOM_UNROLL
+        for (int k = 0; k < k_group; ++k, accumulate = Accumulate::onto) umma(acc.tmem(), in.a(k), in.b(k), accumulate);
+      }
+    }  // leaving commits: once per tile
+  }
 
   WARPLOOM_FN void epilogue_load(Tile tile) noexcept {  // a warp
     biases.load(left_of(tile), right_of(tile));
@@ -192,8 +222,43 @@ struct BlackwellGemm {
 
   template <class Context>
   WARPLOOM_FN void epilogue(Context& context, Tile tile) noexcept {  // four warps
-    Product sum(context.output_pipeline, tile.k_count != 0);         // finished; free once it is in registers
-    auto bias = biases.of_tile();                                    // leaving frees it
+    if constexpr (scaled) {
+      Product sum;
+      sum.add_up(context, input, tile.k_blocks(), scale_places(tile));  // every K block is free once it is in registers
+      finish(sum, tile);
+    } else {
+      Product sum(context.output_pipeline, tile.k_count != 0);  // finished; free once it is in registers
+      finish(sum, tile);
+    }
+  }
+
+  // ---- their parts
+
+  template <class Slot>
+  WARPLOOM_FN void bring(Slot& slot, const Tile& tile) noexcept {
+    const Source l{&params.left, left_of(tile), tile.batch}, r{&params.right, right_of(tile), tile.batch};
+    if constexpr (scaled)
+      slot.load(l, r, Source{&params.left_scales, l.row, l.batch}, Source{&params.right_scales, r.row, r.batch},
+                block_scales(tile, 0), block_scales(tile, straddles ? 1 : 0));
+    else
+      slot.load(l, r);
+  }
+  /// The scales of the blocks of B that the tile begins in, or those after. Beyond the last column any will do.
+  WARPLOOM_FN Source block_scales(const Tile& tile, int after) const noexcept {
+    const int block = (swap ? left_of(tile) : right_of(tile)) / scale_block + after,
+              last = (params.n - 1) / scale_block;
+    return {swap ? &params.left_scales : &params.right_scales, (block < last ? block : last) * params.k_blocks,
+            tile.batch};
+  }
+  WARPLOOM_FN ScalePlaces scale_places(const Tile& tile) const noexcept {
+    if constexpr (rows_of_b) return {};
+    const auto first = static_cast<uint32_t>(block_scales(tile, 0).row);
+    if constexpr (!straddles) return {first};
+    return {first, static_cast<uint32_t>(block_scales(tile, 1).row), scale_block - right_of(tile) % scale_block};
+  }
+
+  WARPLOOM_FN void finish(Product& sum, const Tile& tile) noexcept {
+    auto bias = biases.of_tile();  // leaving frees it
     PartialSums parts;
     if (params.splits > 1) {
       parts = Split::meet(sum, params, items_of(params).number_of(tile), tile.split, 0, 2, arch::thread_index() % 128,

@@ -32,7 +32,8 @@ struct GemmDataSpec {
 };
 
 /// Dense tensors to take instead of made-up ones, row by row as OperandRef and OutputRef have them, batch outermost;
-/// nullptr: make them up. Scales of rows have `*_scales_stride` elements per K block.
+/// nullptr: make them up. Scales of rows have `*_scales_stride` elements per K block; matrices of scales follow each
+/// other.
 struct GemmSources {
   const void *a = nullptr, *b = nullptr, *c = nullptr, *bias = nullptr;
   const float *a_scales = nullptr, *b_scales = nullptr;
@@ -97,11 +98,21 @@ class GemmData {
     int64_t last() const;  ///< one past the last element, offset included
   };
 
+  struct Scales {
+    int64_t stride = 0, batch_stride = 0;
+    AlignedBytes bytes = {};
+    float* of(int64_t matrix) { return reinterpret_cast<float*>(bytes.data()) + matrix * batch_stride; }
+    const float* of(int64_t matrix) const {
+      return reinterpret_cast<const float*>(bytes.data()) + matrix * batch_stride;
+    }
+  };
+
   static Tensor make(DType type, int64_t inner, int64_t outer, int64_t batch, int64_t unit, int64_t padding,
                      int64_t offset);
+  static Scales make_scales(int64_t stride, int64_t lines, int64_t matrices, int64_t padding);
   void fill_operand(Tensor& tensor, uint64_t which, const void* source);
-  void fill_scaled(Tensor& tensor, AlignedBytes& scales, int64_t scales_stride, int64_t block_rows, uint64_t which);
-  void unquantised_row(uint64_t which, int64_t row, float* values) const;
+  void fill_scaled(Tensor& tensor, Scales& scales, int64_t block_rows, uint64_t which);
+  void unquantised_row(uint64_t which, int64_t line, float* values) const;
   void decode_a_row(int64_t matrix, int64_t row, double* values) const;
   void decode_b_columns(int64_t matrix, int64_t first, int count, double* panel) const;
   void multiply(int64_t matrix, const std::vector<double>& rows, int64_t count, bool unquantised,
@@ -113,10 +124,9 @@ class GemmData {
   RingData ring_;
   std::vector<float> ring_operands_, ring_addends_;
   int64_t k_blocks_ = 0;
-  int64_t a_scales_stride_ = 0, b_scales_stride_ = 0;
   bool made_up_ = true;
   Tensor a_, b_, c_, d_, bias_;
-  AlignedBytes a_scales_, b_scales_;
+  Scales a_scales_, b_scales_;
 };
 
 }  // namespace warploom

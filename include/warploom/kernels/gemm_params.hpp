@@ -61,11 +61,11 @@ struct GemmParams {
 ///
 /// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
-/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, 1}, unswizzled; of blocks: {4, 1} of {all, 1, 1}.
-/// C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch}, Swizzle::b128; in
-/// f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3 as in 16 bits with
-/// Swizzle::b64. Of the rest_columns that are left of a tile, the last store has a box of its own, d_rest: rest_columns
-/// wide, in f32 what is left of that after a box of D.
+/// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, batch}, unswizzled; of blocks: {4, 1} of {all, 1,
+/// batch}. C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch},
+/// Swizzle::b128; in f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3
+/// as in 16 bits with Swizzle::b64. Of the rest_columns that are left of a tile, the last store has a box of its own,
+/// d_rest: rest_columns wide, in f32 what is left of that after a box of D.
 struct GemmShape {
   Chip chip;
   int tile_left, tile_right, tile_k;  ///< of D per CTA, and elements per K block

@@ -45,6 +45,7 @@ struct BiasRef {
 struct ScalesRef {
   const float* data = nullptr;  ///< at a multiple of 16 bytes
   int64_t stride = 0;           ///< of rows only
+  int64_t batch_stride = 0;     ///< a multiple of 4 elements
 };
 
 /// D = act(alpha * A * B^T + beta * C + bias), fp32 throughout and rounded once. A [m, k], B [n, k], C and D [m, n].

@@ -11,10 +11,10 @@ namespace warploom::gpu {
 
 std::span<const GemmKernel> WARPLOOM_PART_NAME(blackwell_gemm_part_)() {
   static const GemmKernel rows[] = {
-#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, tile_left, tile_right, cta_group, cluster_left,   \
-                                cluster_right, source, k_group, swap)                                          \
-  gemm_row<BlackwellGemm<A, B, Major::a_major, Major::b_major, tile_left, tile_right, cta_group, cluster_left, \
-                         cluster_right, TileSource::source, k_group, swap>>(key),
+#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, scaling, tile_left, tile_right, cta_group, cluster_left, \
+                                cluster_right, source, k_group, swap)                                                 \
+  gemm_row<BlackwellGemm<A, B, Major::a_major, Major::b_major, Scaling::scaling, tile_left, tile_right, cta_group,    \
+                         cluster_left, cluster_right, TileSource::source, k_group, swap>>(key),
 #include "warploom/kernels/blackwell_gemm.def"
 #undef WARPLOOM_BLACKWELL_GEMM
   };

@@ -1,6 +1,6 @@
 // The input slot of the GEMMs: a left and a right operand tile of one matrix of a batch, K-major or (16-bit elements)
 // MN-major, and where the operands are scaled, fp32 scales: one per row of either, or of 128 x 128 blocks. With CTA
-// pairs each CTA holds half of the right tile.
+// pairs each CTA holds half of the right tile, and scales complete on a barrier of each CTA's own.
 //
 //   using Payload = GemmPayload<bf16, bf16, 128, 256, ClusterShape<1, 2, 1>, Major::k, Major::mn>;
 //   for (auto slot : input.produce(k_blocks)) slot.load(Source{&a, m * 128, batch}, Source{&b, n * 256, batch});
@@ -23,7 +23,8 @@ struct Source {
 };
 
 template <class ElementA, class ElementB, int tile_m_, int tile_n_, class Cluster_, Major a_major = Major::k,
-          Major b_major = Major::k, bool a_scaled = false, bool b_scaled = false, int block_scales = 0>
+          Major b_major = Major::k, bool a_scaled = false, bool b_scaled = false, int block_scales = 0,
+          bool scales_apart = false>
 struct GemmPayload {
   using Cluster = Cluster_;
   static constexpr int tile_m = tile_m_;
@@ -51,10 +52,13 @@ struct GemmPayload {
   static constexpr int block_scale_step = 32;
   static constexpr uint32_t scale_bytes =
       (a_scaled ? AScales::bytes : 0) + (b_scaled ? BScales::bytes : 0) + block_scales * BlockScale::bytes;
-  static_assert(scale_bytes == 0 || Cluster::cta_group == 1, "warploom: the scales of a pair's CTAs are their own");
-  /// The bytes of both CTAs of a pair complete on the leader's barrier.
-  static constexpr uint32_t operand_bytes = Cluster::cta_group * (A::bytes + B::bytes) + scale_bytes;
-  static constexpr uint32_t local_bytes = 0;
+  static_assert(scale_bytes == 0 || scales_apart || Cluster::cta_group == 1,
+                "warploom: the scales of a pair's CTAs are their own");
+  /// The bytes of both CTAs of a pair complete on the leader's barrier. Scales that the epilogue reads in a role of its
+  /// own are apart from them.
+  static constexpr uint32_t operand_bytes =
+      Cluster::cta_group * (A::bytes + B::bytes) + (scales_apart ? 0 : scale_bytes);
+  static constexpr uint32_t local_bytes = scales_apart ? scale_bytes : 0;
   static constexpr int max_k_group = scale_bytes != 0 ? 1 : 16;
 
   struct OperandSlot {
@@ -104,16 +108,17 @@ struct GemmPayload {
   /// the place of the first one.
   static WARPLOOM_FN void load_scales(Slot& slot, int k, const SlotBarriers& full, const Source& a, const Source& b,
                                       const Source& block, const Source& next_block) noexcept {
+    const arch::SharedAddress barrier = scales_apart ? full.local : full.operands;
     if constexpr (a_scaled)
-      arch::tma_load<1>(arch::shared_address(slot.a_scales()), *a.map, full.operands, arch::Coord3{a.row, k, 0});
+      arch::tma_load<1>(arch::shared_address(slot.a_scales()), *a.map, barrier, arch::Coord3{a.row, k, a.batch});
     if constexpr (b_scaled)
-      arch::tma_load<1>(arch::shared_address(slot.b_scales()), *b.map, full.operands, arch::Coord3{b.row, k, 0});
+      arch::tma_load<1>(arch::shared_address(slot.b_scales()), *b.map, barrier, arch::Coord3{b.row, k, b.batch});
     if constexpr (block_scales > 0)
-      arch::tma_load<1>(arch::shared_address(slot.block_scale(0, 0)), *block.map, full.operands,
-                        arch::Coord3{(block.row + k) & -4, 0, 0});
+      arch::tma_load<1>(arch::shared_address(slot.block_scale(0, 0)), *block.map, barrier,
+                        arch::Coord3{(block.row + k) & -4, 0, block.batch});
     if constexpr (block_scales > 1)
-      arch::tma_load<1>(arch::shared_address(slot.block_scale(1, 0)), *next_block.map, full.operands,
-                        arch::Coord3{(next_block.row + k) & -4, 0, 0});
+      arch::tma_load<1>(arch::shared_address(slot.block_scale(1, 0)), *next_block.map, barrier,
+                        arch::Coord3{(next_block.row + k) & -4, 0, next_block.batch});
   }
 
   template <class Tile, int rows, int sharers>
