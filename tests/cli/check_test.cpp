@@ -39,7 +39,9 @@ TEST(CliCheck, EveryScheduleAgrees) {
 
 TEST(CliCheck, LaunchControlIsExplored) {
   const auto json = warploom::test::parse_json(
-      check("blockwise-fp8 --config 1sm-1x1-clc --m 200 --n 176 --k 256 --sms 1 --schedules 14 --json").text);
+      check("blockwise-fp8 --b-scales rows --config e4m3-rows-128x128-2sm-2x1-clc --m 300 --n 176 --k 256 --sms 2 "
+            "--schedules 14 --json")
+          .text);
   EXPECT_EQ(json["verdict"], "none_found");
   EXPECT_EQ(json["schedules"], 14);
   ASSERT_EQ(json["depends_on"].size(), 1u);
@@ -72,8 +74,10 @@ TEST(CliCheck, AnAlterationIsFoundAndReplays) {
 TEST(CliCheck, AnExplorationIsKeptInAFile) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("warploom_check_" + std::to_string(std::rand()) + ".json");
-  const std::string run = "blockwise-fp8 --config 1sm-1x1-clc --m 200 --n 176 --k 128 --sms 1 --json --resume " +
-                          file.string() + " --schedules ";
+  const std::string run =
+      "blockwise-fp8 --b-scales rows --config e4m3-rows-128x128-2sm-2x1-clc --m 300 --n 176 --k 128 --sms 2 "
+      "--json --resume " +
+      file.string() + " --schedules ";
   EXPECT_EQ(warploom::test::parse_json(check(run + "9").text)["schedules"], 9);
   EXPECT_EQ(warploom::test::parse_json(check(run + "11").text)["schedules"], 11);
   std::ofstream(file) << "{}";

@@ -80,7 +80,7 @@ TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
 TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
   const std::pair<const char*, const char*> cases[] = {
       {"run blockwise-fp9", "there is no kernel 'blockwise-fp9'"},
-      {"run blockwise-fp8 --m 0", "m, n and k must lie between 1 and"},
+      {"run blockwise-fp8 --m -1", "must lie between 0 and"},
       {"run blockwise-fp8 --m 1000000 --k 1000000", "too large"},
       {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'"},
       {"run gemm --on loom:sm70", "loom:sm70 cannot run gemm; it runs on loom:sm90, on loom:sm100, and on gpu"},
@@ -101,7 +101,10 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run gemm --m 100000 --n 100000", "too large"},
       {"run gemm --tensors /nowhere.safetensors", "cannot open '/nowhere.safetensors'"},
       {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
-      {"run blockwise-fp8 --out d.safetensors", "--tensors and --out are for gemm"},
+      {"run blockwise-fp8 --on loom:sm100 --n 100", "such as 104"},
+      {"run blockwise-fp8 --on loom:sm90 --batch 2", "batch is 2; with scales it must be 1"},
+      {"run blockwise-fp8 --b-scales columns", "--b-scales is one of blocks, rows"},
+      {"run blockwise-fp8 --config e4m3-rows-64x16-1sm-1x1-swap", "as e4m3-blocks-128x128-2sm-2x1 does"},
       {"plan gemm --d-type e5m2", "D is e5m2; it may be"},
       {"bench", "this program was built without CUDA and can only --list"},
       {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
@@ -111,7 +114,8 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
       {"run blockwise-fp8 --fill zeros", "--data is normal, uniform, integer or ring"},
       {"run blockwise-fp8 --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
-      {"run blockwise-fp8 --sms 1 --config 2sm-2x1", "a chip of 1 SMs cannot hold a cluster of 2 CTAs"},
+      {"run blockwise-fp8 --sms 1 --config e4m3-blocks-128x128-2sm-2x1",
+       "a chip of 1 SMs cannot hold a cluster of 2 CTAs"},
       {"run blockwise-fp8 --schedule lazy:0:skew=7 --m 8 --n 8 --k 8", "skew=7"},
   };
   for (const auto& [arguments, sentence] : cases) {
@@ -128,7 +132,7 @@ TEST(Cli, MachineAndKernels) {
   EXPECT_EQ(warploom::test::parse_json(program("machine --json").text)["numerics"].size(), 2u);
   const auto kernels = warploom::test::parse_json(program("kernels --json").text);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
-            9 + static_cast<long>(warploom::gemm_configs(warploom::Chip::sm100).size()));
+            static_cast<long>(warploom::gemm_configs(warploom::Chip::sm100).size()));
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_90"; }),
             static_cast<long>(warploom::gemm_configs().size()));
   EXPECT_EQ(program("--help").code, 0);
@@ -195,12 +199,16 @@ TEST(Cli, GemmOnTheLoom) {
   EXPECT_EQ(json["batch"], 2);
   EXPECT_EQ(json["max_abs_error"], 0.0);
   EXPECT_NE(json["plan"].get<std::string>().find("2 splits"), std::string::npos) << json;
-  for (const char* scales : {"blocks", "rows"}) {
-    const Output scaled = program(std::string("run blockwise-fp8 --on loom:sm90 --m 70 --n 88 --k 300 --b-scales ") +
-                                  scales + " --policy adversarial");
-    EXPECT_EQ(scaled.code, 0) << scaled.text;
-    EXPECT_NE(scaled.text.find("correct"), std::string::npos) << scaled.text;
-  }
+  for (const char* scales : {"blocks", "rows"})
+    for (const char* target : {"loom:sm90", "loom:sm100"}) {
+      const Output scaled = program(std::string("run blockwise-fp8 --m 70 --n 88 --k 300 --policy adversarial --beta 1 "
+                                                "--bias m --activation silu --d-type f16 --on ") +
+                                    target + " --b-scales " + scales);
+      EXPECT_EQ(scaled.code, 0) << scaled.text;
+      EXPECT_NE(scaled.text.find("correct"), std::string::npos) << scaled.text;
+    }
+  EXPECT_EQ(program("run blockwise-fp8 --m 0").code, 0);
+  EXPECT_EQ(program("run blockwise-fp8 --m 40 --n 48 --k 200 --batch 3 --data integer").code, 0);
   EXPECT_EQ(program("run gemm --m 0").code, 0);
   EXPECT_EQ(program("run gemm --m 5 --n 6 --k 0 --beta 1").code, 0);
 }
@@ -284,6 +292,43 @@ TEST(Cli, TensorsFromAFileToAFile) {
   const Output none = program("run gemm --tensors " + out);
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.text.find("the file has no tensor 'a'; it has d"), std::string::npos) << none.text;
+}
+
+/// With scales, of two matrices: each has its own.
+TEST(Cli, ScaledTensorsFromAFile) {
+  using warploom::DType;
+  const Folder folder;
+  constexpr int batch = 2, m = 3, n = 8, k = 160, blocks = 2;
+  auto code = [](int value) { return warploom::to_e4m3(static_cast<float>(value)).bits; };
+  std::vector<uint8_t> a(batch * m * k), b(batch * n * k);
+  std::vector<float> a_scales(batch * blocks * m), b_scales(batch * blocks);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = code(static_cast<int>(i % 7) - 3);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = code(static_cast<int>(i % 5) - 2);
+  for (size_t i = 0; i < a_scales.size(); ++i) a_scales[i] = static_cast<float>(1 << i % 4);
+  for (size_t i = 0; i < b_scales.size(); ++i) b_scales[i] = 0.5f * static_cast<float>(1 << i);
+  const std::string in = folder.file("in.safetensors"), out = folder.file("out.safetensors");
+  ASSERT_EQ(warploom::cli::write_safetensors(
+                in, {{"a", DType::e4m3, {batch, m, k}, std::as_bytes(std::span(a))},
+                     {"b", DType::e4m3, {batch, n, k}, std::as_bytes(std::span(b))},
+                     {"a_scales", DType::f32, {batch, blocks, m}, std::as_bytes(std::span(a_scales))},
+                     {"b_scales", DType::f32, {batch, 1, blocks}, std::as_bytes(std::span(b_scales))}}),
+            "");
+  const Output output = program("run blockwise-fp8 --on loom:sm100 --d-type f32 --tensors " + in + " --out " + out);
+  ASSERT_EQ(output.code, 0) << output.text;
+  auto file = warploom::cli::SafeTensors::read(out);
+  ASSERT_TRUE(file) << file.error();
+  ASSERT_EQ(file->find("d")->shape, (std::vector<int64_t>{batch, m, n}));
+  for (size_t e = 0; e < batch * m * n; ++e) {
+    const size_t matrix = e / (m * n), i = e / n % m, j = e % n;
+    float sum = 0;
+    for (size_t q = 0; q < k; ++q)
+      sum += (static_cast<float>(((matrix * m + i) * k + q) % 7) - 3) *
+             (static_cast<float>(((matrix * n + j) * k + q) % 5) - 2) * a_scales[(matrix * blocks + q / 128) * m + i] *
+             b_scales[matrix * blocks + q / 128];
+    float got = 0;
+    std::memcpy(&got, file->find("d")->data.data() + e * sizeof(float), sizeof(float));
+    EXPECT_EQ(got, sum) << matrix << " " << i << " " << j;
+  }
 }
 
 TEST(Cli, DemoPlaysItsThreeActs) {

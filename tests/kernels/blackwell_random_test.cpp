@@ -38,7 +38,7 @@ class Problems {
   explicit Problems(uint64_t seed) : random_(seed) {}
 
   GemmProblem next() {
-    constexpr DType operands[] = {DType::bf16, DType::f16, DType::e4m3, DType::e5m2, DType::f32};
+    constexpr DType operands[] = {DType::bf16, DType::f16, DType::e4m3, DType::e5m2, DType::e4m3, DType::f32};
     constexpr DType outputs[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
     constexpr Activation activations[] = {Activation::none, Activation::relu};
     GemmProblem p;
@@ -61,7 +61,7 @@ class Problems {
     p.c.batch_stride = p.c.stride * p.m + pick(5);
     p.bias = {bias.data(), pick(2) == 0 ? DType::f32 : DType::bf16, static_cast<BiasAlong>(pick(3))};
     if (p.a.type == DType::e4m3 && p.b.type == DType::e4m3) p.scaling = static_cast<Scaling>(pick(3));
-    if (p.scaling != Scaling::none && pick(4) != 0) p.n = p.n / 8 * 8;
+    if (p.scaling != Scaling::none && pick(6) != 0) p.n = p.n / 8 * 8;
     place_scales(p);
     for (int faults = pick(3); faults > 0; --faults) spoil(p);
     return p;

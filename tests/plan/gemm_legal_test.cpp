@@ -47,13 +47,15 @@ void expect_way_out(const GemmProblem& p, Chip chip = Chip::sm90) {
 
 class Problems {
  public:
-  explicit Problems(uint64_t seed) : random_(seed) {}
+  Problems(uint64_t seed, Chip chip) : random_(seed), chip_(chip) {}
 
   GemmProblem next() {
-    const GemmConfig& config = gemm_configs()[static_cast<size_t>(pick(static_cast<int>(gemm_configs().size())))];
+    const GemmConfig& config =
+        gemm_configs(chip_)[static_cast<size_t>(pick(static_cast<int>(gemm_configs(chip_).size())))];
     const int sizes[] = {0, 1, 7, 8, 16, 63, 64, 65, 128, 200, 1000, 4096};
     constexpr DType outputs[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
-    GemmProblem p = dense_problem(of(sizes), of(sizes), of(sizes), config.scaling != Scaling::none ? 1 : 1 + pick(3),
+    GemmProblem p = dense_problem(of(sizes), of(sizes), of(sizes),
+                                  config.scaling != Scaling::none && chip_ == Chip::sm90 ? 1 : 1 + pick(3),
                                   types_of(config, of(outputs)));
     if (config.scaling != Scaling::none && pick(4) != 0) p.n = static_cast<int>(round_up(p.n, 8));
     if (pick(2) == 0) p.beta = 0.5f;
@@ -122,10 +124,11 @@ class Problems {
   }
 
   std::mt19937_64 random_;
+  Chip chip_;
 };
 
 void fuzz(int problems, Chip chip = Chip::sm90) {
-  Problems random(11);
+  Problems random(11, chip);
   int legal = 0, refused = 0;
   std::set<std::string> openings;  // of sentences, as a measure of how many rules were met
   for (int i = 0; i < problems; ++i) {
@@ -246,7 +249,8 @@ TEST(GemmLegal, WhatBlackwellTakesAndDoesNot) {
       {"A is bf16 and B f32; 16-bit operands are of one type", [](GemmProblem& q) { q.a.type = DType::bf16; }},
       {"A is e4m3 and B f32; f32 operands are of one type", [](GemmProblem& q) { q.a.type = DType::e4m3; }},
       {"B in MN-major is not possible; f32 operands are K-major", [](GemmProblem& q) { q.b.major = Major::mn; }},
-      {"an interface of their own", [](GemmProblem& q) { q.scaling = Scaling::a_rows_b_blocks; }},
+      {"A is f32 and B f32; with scales both must be e4m3",
+       [](GemmProblem& q) { q.scaling = Scaling::a_rows_b_blocks; }},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.sentence);
@@ -257,6 +261,34 @@ TEST(GemmLegal, WhatBlackwellTakesAndDoesNot) {
     expect_sentence(reason);
     expect_way_out(spoiled, Chip::sm100);
   }
+}
+
+/// Both kinds of scales, of several matrices; every tensor of them has its rules.
+TEST(GemmLegal, ScalesOnBlackwell) {
+  const Case cases[] = {
+      {"n is 196; with scales it must be a multiple of 8, such as 200", [](GemmProblem& q) { q.n = 196; }},
+      {"a_scales is missing", [](GemmProblem& q) { q.a_scales.data = nullptr; }},
+      {"rows of a_scales are 102 elements apart; a multiple of 4 (16 bytes) is needed, so pad them to 104",
+       [](GemmProblem& q) { q.a_scales.stride = 102; }},
+      {"matrices of a_scales are 301 elements apart", [](GemmProblem& q) { q.a_scales.batch_stride = 301; }},
+      {"matrices of b_scales are 6 elements apart; a multiple of 4 (16 bytes) and less than 2^40 bytes is possible",
+       [](GemmProblem& q) { q.b_scales.batch_stride = 6; }},
+      {"b_scales must start at a multiple of 16 bytes", [](GemmProblem& q) { ++q.b_scales.data; }},
+      {"D overlaps b_scales", [](GemmProblem& q) { q.d.data = const_cast<float*>(q.b_scales.data); }},
+  };
+  for (Scaling scaling : {Scaling::a_rows_b_blocks, Scaling::a_rows_b_rows})
+    for (const Case& c : cases) {
+      SCOPED_TRACE(c.sentence);
+      GemmProblem p = dense_problem(100, 200, 304, 2, {.a = DType::e4m3, .b = DType::e4m3});
+      p.scaling = scaling;
+      ASSERT_EQ(why_not(p, Chip::sm100), "");
+      EXPECT_EQ(why_not(p, Chip::sm90), "batch is 2; with scales it must be 1");
+      c.spoil(p);
+      const std::string reason = why_not(p, Chip::sm100);
+      EXPECT_NE(reason.find(c.sentence), std::string::npos) << reason;
+      expect_sentence(reason);
+      expect_way_out(p, Chip::sm100);
+    }
 }
 
 TEST(GemmLegal, WhatMayBeOdd) {

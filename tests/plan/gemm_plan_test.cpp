@@ -78,6 +78,27 @@ TEST(GemmPlan, BlackwellsLargeProblemsGetPairsAndItsSmallOnesSwap) {
   EXPECT_GT(small->weight_blocks, 0);
 }
 
+TEST(GemmPlan, BlackwellsScaledProblemsAreTreatedAlike) {
+  const ChipLimits chip = ChipLimits::of(Chip::sm100);
+  for (Scaling scaling : {Scaling::a_rows_b_blocks, Scaling::a_rows_b_rows}) {
+    const auto plan_for = [&](int m, int n, int k) {
+      GemmProblem p = dense_problem(m, n, k, 1, {.a = DType::e4m3, .b = DType::e4m3});
+      p.scaling = scaling;
+      return plan_gemm(p, chip);
+    };
+    const Result<GemmPlan> large = plan_for(8192, 8192, 8192);
+    ASSERT_TRUE(large) << large.error();
+    EXPECT_EQ(large->config->scaling, scaling);
+    EXPECT_EQ(large->config->shape.cta_group, 2) << large->why;
+    const Result<GemmPlan> small = plan_for(8, 4096, 4096);
+    ASSERT_TRUE(small) << small.error();
+    EXPECT_TRUE(small->config->shape.swap) << small->why;
+    const Result<GemmPlan> dense =
+        plan_gemm(dense_problem(8192, 8192, 8192, 1, {.a = DType::e4m3, .b = DType::e4m3}), chip);
+    EXPECT_GT(large->predicted_us, dense->predicted_us) << "adding up K blocks costs something";
+  }
+}
+
 TEST(GemmPlan, FewTilesOfALongProductAreSplit) {
   const Result<GemmPlan> plan = plan_gemm(dense_problem(64, 512, 16384));
   ASSERT_TRUE(plan);

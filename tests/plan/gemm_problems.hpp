@@ -58,8 +58,9 @@ inline GemmProblem dense_problem(int m, int n, int k, int batch = 1, const Types
   p.c = {place(3), t.d == DType::e4m3 ? DType::bf16 : t.d, n, int64_t{n} * m};
   p.bias = {place(4), DType::f32, BiasAlong::none};
   p.scaling = t.scaling;
-  p.a_scales = {static_cast<const float*>(place(5)), round_up(m, 4)};
-  p.b_scales = {static_cast<const float*>(place(6)), round_up(n, 4)};
+  const int64_t blocks = (int64_t{k} + 127) / 128;
+  p.a_scales = {static_cast<const float*>(place(5)), round_up(m, 4), round_up(m, 4) * blocks};
+  p.b_scales = {static_cast<const float*>(place(6)), round_up(n, 4), round_up(n, 4) * blocks};
   return p;
 }
 
