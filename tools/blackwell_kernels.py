@@ -24,10 +24,11 @@ FLAGS = ["-std=c++20", "-O3", "-lineinfo", "--fmad=false", "--expt-relaxed-const
          "-Xptxas=-v,--warn-on-spills", "-Xcompiler=-Wall,-Wextra,-ffp-contract=off",
          "-gencode=arch=compute_100a,code=sm_100a"]
 LIMIT = 10.0  # seconds per file
-ROW = re.compile(r'WARPLOOM_BLACKWELL_GEMM\("([^"]+)", (\w+), (\w+), (\w+), (\w+), (\d+), (\d+), (\d), (\d), (\d), '
-                 r"(\w+), (\d), (\w+)\)")
-MANGLED = re.compile(r"BlackwellGemmINS_\d(\w+?)E(?:S\d_|NS_\d(\w+?)E)LNS_5MajorE(\d)ELS\d_(\d)ELi(\d+)ELi(\d+)ELi(\d)E"
-                     r"Li(\d)ELi(\d)ELNS_10TileSourceE(\d)ELi(\d)ELb(\d)E")
+ROW = re.compile(r'WARPLOOM_BLACKWELL_GEMM\("([^"]+)", (\w+), (\w+), (\w+), (\w+), (\w+), (\d+), (\d+), (\d), '
+                 r"(\d), (\d), (\w+), (\d), (\w+)\)")
+SCALINGS = ["none", "a_rows_b_blocks", "a_rows_b_rows"]  # as Scaling has them
+MANGLED = re.compile(r"BlackwellGemmINS_\d(\w+?)E(?:S\d_|NS_\d(\w+?)E)LNS_5MajorE(\d)ELS\d_(\d)E"
+                     r"LNS_7ScalingE(\d)ELi(\d+)ELi(\d+)ELi(\d)ELi(\d)ELi(\d)ELNS_10TileSourceE(\d)ELi(\d)ELb(\d)E")
 
 
 def rows():
@@ -37,8 +38,8 @@ def rows():
         if match := re.search(r"WARPLOOM_PART == (\d+)", line):
             part = int(match[1])
         if match := ROW.match(line):
-            key, a, b, am, bm, *numbers, source, group, swap = match.groups()
-            found.append((part, key, (a, b, int(am == "mn"), int(bm == "mn"), *map(int, numbers),
+            key, a, b, am, bm, scaling, *numbers, source, group, swap = match.groups()
+            found.append((part, key, (a, b, int(am == "mn"), int(bm == "mn"), SCALINGS.index(scaling), *map(int, numbers),
                                       int(source == "launch_control"), int(group), int(swap == "true"))))
     return found
 

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "mutations.md"
 
 SUBJECTS = [
-    ("blockwise-fp8 for Blackwell", ["blockwise-fp8"]),
+    ("blockwise-fp8 for Blackwell", ["blockwise-fp8", "--config", "e4m3-blocks-128x128-2sm-2x1"]),
     ("gemm for Hopper, ping-pong", ["gemm"]),
     ("gemm for Hopper, cooperative", ["gemm", "--config", "bf16-kk-128x256-coop-2x1", "--m", "300"]),
     ("blockwise-fp8 for Hopper", ["blockwise-fp8", "--on", "loom:sm90"]),
@@ -44,10 +44,14 @@ REASONS = [
      "The wait at the end of the role. With a residual, the last slots were released before, and that release has "
      "waited; without one (`--beta 0 --n 512`) dropping it is EXIT-PENDING."),
     (("wrong-stage", "mbarrier.arrive.expect_tx", "residual.full", ""),
-     "Two slots, always filled one after the other: their barriers change places, and each completes with the other's "
-     "arrival before anybody reads."),
+     "Slots are filled one after the other: their barriers change places around the ring, and each still completes with "
+     "the bytes of its own slot."),
     (("wrong-stage", "mbarrier.arrive", "residual.empty", ""),
-     "Two slots, always released together: each barrier gets the other's arrivals at the same time."),
+     "Slots are released together, or all of a tile before the first is filled again: each barrier gets another's "
+     "arrivals in time."),
+    (("drop", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "The ring of a bias, which this problem does not have."),
+    (("count+1", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "As above."),
+    (("count-1", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "As above."),
     (("drop", "mbarrier.init", "", "kernels/hopper_gemm.hpp"),
      "Barriers of a ring that this configuration and problem do not use."),
     (("count+1", "mbarrier.init", "", "kernels/hopper_gemm.hpp"), "As above."),
