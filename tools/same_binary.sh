@@ -44,8 +44,15 @@ int main() {}
 CU
       ;;
     blockwise_fp8)
-      echo '#include "kernels/gpu/blockwise_fp8_sm100.cu"'
-      echo 'int main() {}'
+      cat <<'CU'
+#include "blockwise_fp8_kernel.hpp"
+using Kernel = warploom::examples::BlockwiseFP8<warploom::ClusterShape<2, 2, 1>>;
+__global__ void __launch_bounds__(warploom::Skeleton<Kernel>::threads)
+    blockwise_fp8(const __grid_constant__ Kernel::Params params) {
+  warploom::Skeleton<Kernel>::run(params);
+}
+int main() {}
+CU
       ;;
     *)
       echo "same_binary: no kernel '$1'; there are relay, residual_add, blockwise_fp8" >&2

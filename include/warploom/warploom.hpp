@@ -1,7 +1,6 @@
 // The one include for users of the library: problems, running them, and reports.
 #pragma once
 
-#include "warploom/kernels/blockwise_fp8_problem.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/loom/launch.hpp"
 #include "warploom/loom/report.hpp"

@@ -1,8 +1,8 @@
 // Names every C++ entity of docs/seed_table.md once: what the table says exists, or this does not compile.
 #include <type_traits>
 
+#include "../../examples/blockwise_fp8_kernel.hpp"
 #include "docs/seed_names.hpp"
-#include "warploom/kernels/blockwise_fp8.hpp"
 #include "warploom/warp/tmem_tensor.hpp"
 
 namespace warploom::test {

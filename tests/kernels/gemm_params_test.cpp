@@ -204,9 +204,11 @@ TEST(GemmParams, TensorsEndWithTheirLastElement) {
   p.scaling = Scaling::a_rows_b_blocks;
   p.n = 136;
   p.k = 300;
+  p.a_scales.batch_stride = 40;
+  p.b_scales.batch_stride = 8;
   tensors = gemm_tensors(p, plan, nullptr);
-  EXPECT_EQ(bytes_of(tensors, "a_scales"), (2 * 12 + 10) * 4u);
-  EXPECT_EQ(bytes_of(tensors, "b_scales"), 2 * 3 * 4u);
+  EXPECT_EQ(bytes_of(tensors, "a_scales"), (2 * 40 + 2 * 12 + 10) * 4u);
+  EXPECT_EQ(bytes_of(tensors, "b_scales"), (2 * 8 + 2 * 3) * 4u);
 }
 
 TEST(GemmParams, SplitsHaveCountersThenPartialSums) {

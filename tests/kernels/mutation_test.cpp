@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "warploom/kernels/blockwise_fp8_data.hpp"
+#include "warploom/kernels/gemm_data.hpp"
 
 namespace warploom {
 namespace {
@@ -16,20 +16,28 @@ struct Tally {
 };
 
 /// Two tiles per CTA and more K blocks than twice the ring, so that every barrier goes through several phases.
-void alter_everything(const char* config, const std::vector<const char*>& schedules, Tally& tally) {
-  const auto found = find_blockwise_fp8_config(config);
-  ASSERT_TRUE(found);
-  const int sms = found->cluster_m * found->cluster_n;
-  BlockwiseFP8Data data(128 * found->cluster_m, 2 * 128 * found->cluster_n, (2 * found->stages + 1) * 128,
-                        Fill::integer, 3);
+void alter_everything(const GemmConfig& config, const std::vector<const char*>& schedules, Tally& tally) {
+  const GemmShape& s = config.shape;
+  const int left = s.tile_left * s.cluster_left, right = 2 * s.tile_right * s.cluster_right;
+  GemmData data({.m = s.swap ? right : left,
+                 .n = s.swap ? left : right,
+                 .k = (2 * s.stages + 1) * 128,
+                 .a = config.a,
+                 .b = config.b,
+                 .scaling = config.scaling,
+                 .beta = 1.0f,
+                 .fill = Fill::integer,
+                 .seed = 3});
+  const Result<GemmPlan> plan = plan_gemm(data.problem(), config, 1, {s.cluster_size(), s.chip});
+  ASSERT_TRUE(plan) << plan.error();
   loom::Options options;
   options.record_sites = true;
-  auto original = run_on_loom(data.problem(1.0f, 1.0f), config, {options, sms});
+  auto original = run_on_loom(data.problem(), *plan, options);
   ASSERT_TRUE(original && original->ok());
-  ASSERT_EQ(data.compare(1.0f, 1.0f).rounding_mismatches, 0);
+  ASSERT_EQ(data.compare().rounding_mismatches, 0);
   options.record_sites = false;
   options.step_limit = 20 * original->steps;
-  const std::vector<bf16> expected = data.d;
+  const std::vector<std::byte> expected = data.dense_d();
 
   for (const loom::Site& site : original->sites) {
     for (loom::Alteration alteration : loom::alterations_of(site.operation)) {
@@ -39,9 +47,9 @@ void alter_everything(const char* config, const std::vector<const char*>& schedu
       bool wrong = false, reported = false;
       for (const char* text : schedules) {
         options.schedule = *loom::Schedule::parse(text);
-        auto outcome = run_on_loom(data.problem(1.0f, 1.0f), config, {options, sms});
+        auto outcome = run_on_loom(data.problem(), *plan, options);
         ASSERT_TRUE(outcome);
-        wrong = wrong || (outcome->ok() && data.d != expected);
+        wrong = wrong || (outcome->ok() && data.dense_d() != expected);
         if (outcome->ok()) continue;
         reported = true;
         const loom::Finding& finding = outcome->report.findings.front();
@@ -65,7 +73,9 @@ void alter_everything(const char* config, const std::vector<const char*>& schedu
 
 TEST(Mutation, NearlyEveryAlterationIsReportedAtOnce) {
   Tally tally;
-  alter_everything("1sm-1x1", {"eager"}, tally);
+  const Result<const GemmConfig*> config = find_gemm_config("e4m3-blocks-128x64-1sm-1x2");
+  ASSERT_TRUE(config);
+  alter_everything(**config, {"eager"}, tally);
   fmt::print("{} alterations: {} reported, {} wrong results only, {} not seen\n", tally.mutants, tally.reported,
              tally.wrong, tally.unseen);
   EXPECT_GE(tally.mutants, 100);
@@ -73,9 +83,10 @@ TEST(Mutation, NearlyEveryAlterationIsReportedAtOnce) {
 }
 
 TEST(MutationFull, EveryConfigurationAndPolicy) {
-  for (const BlockwiseFP8Config& config : blockwise_fp8_configs()) {
+  for (const GemmConfig& config : gemm_configs(Chip::sm100)) {
+    if (config.scaling == Scaling::none) continue;
     Tally tally;
-    alter_everything(config.key, {"eager", "lazy", "adversarial", "random:1"}, tally);
+    alter_everything(config, {"eager", "lazy", "adversarial", "random:1"}, tally);
     fmt::print("{}: {} alterations: {} reported, {} wrong results only, {} not seen\n", config.key, tally.mutants,
                tally.reported, tally.wrong, tally.unseen);
     EXPECT_GE(tally.reported * 100, tally.mutants * 85) << config.key;

@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "warploom/kernels/blockwise_fp8_data.hpp"
 #include "warploom/kernels/gemm_data.hpp"
 
 namespace warploom {
@@ -88,15 +87,24 @@ TEST(Ring, AProductLeftOutShowsInNearlyEveryElement) {
 
 TEST(Ring, BlackwellBlockwise) {
   for (const int left_out : {0, 1}) {
-    BlockwiseFP8Data data(140, 72, 500, Fill::ring, 1);
+    GemmData data({.m = 140,
+                   .n = 72,
+                   .k = 500,
+                   .a = DType::e4m3,
+                   .b = DType::e4m3,
+                   .scaling = Scaling::a_rows_b_blocks,
+                   .beta = 1.0f,
+                   .fill = Fill::ring});
     ASSERT_GT(data.ring(), 2u);
-    BlockwiseFP8Problem problem = data.problem(1.0f, 1.0f);
+    GemmProblem problem = data.problem();
     problem.k -= left_out;
     loom::Options options;
     options.ring = data.ring();
-    const Result<loom::Outcome> outcome = run_on_loom(problem, "1sm-1x1", {options, 2});
+    const Result<GemmPlan> plan = plan_gemm(problem, {4, Chip::sm100});
+    ASSERT_TRUE(plan) << plan.error();
+    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
     ASSERT_TRUE(outcome && outcome->ok());
-    const BlockwiseFP8Data::Accuracy accuracy = data.compare(1.0f, 1.0f);
+    const GemmData::Accuracy accuracy = data.compare();
     EXPECT_TRUE(accuracy.padding_untouched);
     if (left_out == 0)
       EXPECT_EQ(accuracy.rounding_mismatches, 0);

@@ -3,10 +3,12 @@
 // comparison happens at compile time, and once more at run time so that a failure prints its row.
 #include <gtest/gtest.h>
 
-#include "warploom/kernels/blockwise_fp8.hpp"
+#include "../../examples/blockwise_fp8_kernel.hpp"
 
 namespace warploom::test {
 namespace {
+
+using examples::BlockwiseFP8;
 
 /// What the original's tables and formulas say for a cluster of m x n CTAs in groups of g.
 struct Expected {

@@ -119,7 +119,7 @@ void run(Settle settle) {
     SCOPED_TRACE(schedule.text());
     const loom::Outcome outcome = launch_blockwise<Kernel>(r.problem(), &entry<Kernel>, on(schedule), params);
     ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
-    ASSERT_TRUE(r.data.d == r.answer);
+    ASSERT_TRUE(r.right());
   }
 }
 

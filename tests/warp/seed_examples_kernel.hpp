@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "warploom/kernels/blockwise_fp8.hpp"
+#include "../../examples/blockwise_fp8_kernel.hpp"
 
 namespace warploom::test {
 
@@ -44,13 +44,13 @@ struct Uses {
   ResidualUse residual = ResidualUse::scoped;
 };
 
-struct SeedExamplesParams : BlockwiseFP8Params {
+struct SeedExamplesParams : examples::BlockwiseFP8Params {
   Uses uses;
 };
 
 template <class Cluster_>
-struct SeedExamples : BlockwiseFP8<Cluster_> {
-  using Base = BlockwiseFP8<Cluster_>;
+struct SeedExamples : examples::BlockwiseFP8<Cluster_> {
+  using Base = examples::BlockwiseFP8<Cluster_>;
   using Cluster = Cluster_;
   using Params = SeedExamplesParams;
   using Base::input, Base::residual, Base::writer, Base::params, Base::opc, Base::tile_m, Base::tile_n,

@@ -14,7 +14,7 @@ void entry(const void* params) {
 }
 
 template <class Kernel>
-loom::Outcome launch(const BlockwiseFP8Problem& problem, const Uses& uses, const loom::Options& options) {
+loom::Outcome launch(const GemmProblem& problem, const Uses& uses, const loom::Options& options) {
   typename Kernel::Params params{};
   params.uses = uses;
   failed_line = 0;
@@ -40,7 +40,7 @@ void run(const Uses& uses, Reference& r, const loom::Schedule& schedule) {
   const loom::Outcome outcome = launch<Kernel>(r.problem(), uses, on(schedule));
   ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
   ASSERT_EQ(failed_line, 0) << "a check in seed_examples_kernel.hpp";
-  ASSERT_TRUE(r.data.d == r.answer);
+  ASSERT_TRUE(r.right());
 }
 
 template <class Kernel>
@@ -193,7 +193,7 @@ void run_by_hand() {
     const loom::Outcome outcome = launch_blockwise<Kernel>(r.problem(), &Kernel::run, on(schedule));
     ASSERT_TRUE(outcome.ok()) << to_text(outcome.report);
     ASSERT_EQ(failed_line, 0);
-    ASSERT_TRUE(r.data.d == r.answer);
+    ASSERT_TRUE(r.right());
   }
 }
 

@@ -3,19 +3,32 @@
 //
 // Every 128-wide K block has scales of its own, so the tensor core never adds two of them up: it writes each block's
 // product to tensor memory, and the epilogue warps scale it and add it to a sum in registers.
+// kernels/blackwell_gemm.hpp does the same for every epilogue; here all of it is on one screen.
 #pragma once
 
 #include "warploom/epilogue/accumulator.hpp"
 #include "warploom/epilogue/writer.hpp"
-#include "warploom/kernels/blockwise_fp8_params.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/pipeline/load_order.hpp"
 #include "warploom/schedule/clc.hpp"
 #include "warploom/schedule/static_persistent.hpp"
+#include "warploom/types/raster.hpp"
+#include "warploom/types/tensor_map.hpp"
 #include "warploom/types/unrolled.hpp"
 #include "warploom/warp/skeleton.hpp"
 
-namespace warploom::inline WARPLOOM_MACHINE {
+namespace warploom::inline WARPLOOM_MACHINE::examples {
+
+/// What the host hands the kernel; the same bytes on both machines.
+struct BlockwiseFP8Params {
+  TensorMap a, b, a_scales, c, d;
+  const float* b_scales;
+  bf16* d_data;
+  int64_t d_stride;
+  int m, n, k;
+  float alpha, beta;
+  Raster raster;
+};
 
 /// How tiles come to the clusters: a fixed share for each (schedule/static_persistent.hpp), or by launch control.
 template <class Cluster>
@@ -140,4 +153,4 @@ struct BlockwiseFP8 {
   TileLoader a, b, a_scales, c;
 };
 
-}  // namespace warploom::inline WARPLOOM_MACHINE
+}  // namespace warploom::inline WARPLOOM_MACHINE::examples
