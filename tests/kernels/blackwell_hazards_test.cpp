@@ -55,10 +55,12 @@ std::set<std::string> codes_without(const char* operation, const GemmConfig& con
 // 1. The order of the two roles that load cannot be lost: a tile has fewer K blocks than any ring has slots, there is a
 // residual, and the load role runs ahead as far as it may.
 TEST(BlackwellHazards, LoadOrderDoesNotDeadlock) {
-  for (const char* key : {"bf16-kk-128x64-1sm-1x1", "bf16-kk-64x256-2sm-2x1", "bf16-kk-128x16-1sm-1x1-k4-clc"}) {
+  for (const char* key : {"bf16-kk-128x64-1sm-1x1", "bf16-kk-64x256-2sm-2x1", "bf16-kk-128x16-1sm-1x1-k4-clc",
+                          "e4m3-blocks-128x128-2sm-2x1"}) {
     const GemmConfig& config = config_of(key);
     const GemmShape& s = config.shape;
     GemmDataSpec spec{.m = 5 * s.tile_left * s.cluster_left, .n = s.tile_right, .k = s.tile_k / 2};
+    spec.a = config.a, spec.b = config.b, spec.scaling = config.scaling;
     spec.beta = 1.0f;
     spec.fill = Fill::integer;
     for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -123,6 +125,40 @@ TEST(BlackwellHazards, TensorMemoryIsFenced) {
       EXPECT_TRUE(one.outcome.ok()) << key << " under " << text << '\n' << to_text(one.outcome.report);
     }
   }
+}
+
+// Scales are read by another role than the operands: it waits for them itself, lets go of them itself, and takes every
+// K block out of tensor memory before the next comes there.
+TEST(BlackwellHazards, ScalesAreWaitedForAndGivenBack) {
+  const GemmConfig& config = config_of("e4m3-blocks-128x128-2sm-2x1");
+  const GemmDataSpec spec{.m = 256,
+                          .n = 128,
+                          .k = (config.shape.stages + 3) * 128,
+                          .a = DType::e4m3,
+                          .b = DType::e4m3,
+                          .scaling = config.scaling,
+                          .fill = Fill::integer};
+  loom::Options options;
+  options.check = true;
+  options.record_sites = true;
+  const Ran original = run(config, spec, 2, options);
+  ASSERT_TRUE(original.outcome.ok() && original.right) << to_text(original.outcome.report);
+  options.record_sites = false;
+  const auto code_without = [&](const char* operation, const char* object) {
+    for (const loom::Site& site : original.outcome.sites) {
+      if (site.operation != operation || site.object != object) continue;
+      options.mutation = loom::Mutation{site.key(), loom::Alteration::drop};
+      const loom::Outcome altered = run(config, spec, 2, options).outcome;
+      return altered.ok() ? std::string("not seen") : altered.report.findings.front().code;
+    }
+    return std::string("no such place");
+  };
+  EXPECT_EQ(code_without("mbarrier.wait", "input.scales.full"), "RACE-SMEM");
+  EXPECT_EQ(code_without("mbarrier.arrive.expect_tx", "input.scales.full"), "DEADLOCK");
+  EXPECT_EQ(code_without("mbarrier.arrive", "input.empty"), "DEADLOCK");
+  EXPECT_EQ(code_without("mbarrier.arrive", "accum.empty"), "DEADLOCK");
+  EXPECT_EQ(code_without("tcgen05.commit", "accum.full"), "DEADLOCK");
+  EXPECT_EQ(code_without("tcgen05.wait::ld", ""), "FRAGMENT");
 }
 
 // 6. What the grid before writes is read after it is done, by every role that reads it (PDL-EARLY otherwise); only
