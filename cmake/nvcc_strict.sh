@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one nvcc compilation, says how long it took, keeps what ptxas says about registers next to the object
+# Runs one nvcc compilation, says what CPU time it took, keeps what ptxas says about registers next to the object
 # (<object>.ptxas.txt), and fails where ptxas only remarks that a kernel lost what makes it fast: spilled registers,
 # serialised wgmma. With WARPLOOM_GPU_STRICT=0 it only says so.
 set -uo pipefail
@@ -13,7 +13,6 @@ done
 [[ $object == *.o ]] || exec "$@"
 
 log=$object.ptxas.txt
-began=$(date +%s.%N)
 "$@" >"$log" 2>&1
 status=$?
 if ((status != 0)); then
@@ -27,5 +26,7 @@ if grep -E -e '[1-9][0-9]* bytes spill' -e 'Potential Performance Loss' "$log" >
   exit 1
 fi
 name=${object##*/}
-LC_ALL=C printf '%6.1f s  %s\n' "$(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN {print b - a}')" "${name%.o}"
+times >>"$log"  # its last line: user and system time of what has been waited for, as 1m2.345s 0m0.678s
+seconds=$(tail -n 1 "$log" | LC_ALL=C awk -F '[ms ]+' '{print $1 * 60 + $2 + $3 * 60 + $4}')
+LC_ALL=C printf '%6.1f s  %s\n' "$seconds" "${name%.o}"
 exit 0

@@ -26,12 +26,10 @@ Result<std::vector<Case>> cases_of(const Arguments& arguments) {
     if (!found) return Error{found.error()};
     cases.insert(cases.end(), found->begin(), found->end());
   }
-  const auto kind = parse_kind(arguments.kind);
-  if (!kind) return Error{kind.error()};
   for (const std::string& text : arguments.shapes) {
-    const auto sizes = parse_sizes(text);
-    if (!sizes) return Error{sizes.error()};
-    cases.push_back(make_case(*kind, sizes->m, sizes->n, sizes->k));
+    const auto one = parse_case(arguments.kind + " " + text);
+    if (!one) return Error{one.error()};
+    cases.push_back(*one);
   }
   if (cases.empty()) {
     const auto dense = suite("dense");
@@ -51,7 +49,7 @@ void add_options(CLI::App& app, Arguments& a) {
   std::string suite_help = "List of shapes:";
   for (const Suite& one : suites()) suite_help += fmt::format("\n  {:<10} {}", one.name, one.what);
   app.add_option("--suite", a.suites, suite_help);
-  app.add_option("--shape", a.shapes, "MxNxK, of the kind --kind");
+  app.add_option("--shape", a.shapes, "MxNxK of the kind --kind, and an epilogue: '4096x7168x2048 +C +bias silu'");
   app.add_option("--kind", a.kind, "bf16, f16, fp8 or blockwise")->capture_default_str();
   app.add_option("--only", a.only, "Only cases whose label contains this text");
   app.add_option("--config", a.config, "Key of our kernel, in place of the plan's choice");

@@ -3,7 +3,7 @@
 //   std::span<const GemmKernel> WARPLOOM_PART_NAME(hopper_gemm_part_)() { static const GemmKernel rows[] = {...}; ... }
 #pragma once
 
-#include <iterator>
+#include <span>
 
 #include "gpu/gemm_kernels.hpp"
 #include "warploom/arch/config.hpp"
