@@ -87,7 +87,7 @@ bool same(const GemmShape& a, const GemmShape& b) {
          a.launch_control == b.launch_control && a.groups == b.groups && a.cluster_left == b.cluster_left &&
          a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k && a.stages == b.stages &&
          a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats &&
-         a.ping_pong == b.ping_pong && a.swap == b.swap;
+         a.ping_pong == b.ping_pong && a.swap == b.swap && a.fuses == b.fuses;
 }
 
 }  // namespace

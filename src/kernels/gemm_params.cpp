@@ -94,16 +94,18 @@ class Maps {
 
   template <class Pointer>
   void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store,
-              bool plain) {
+              bool wide) {
     OutputBox box = output_box(shape, ref.type, store);
-    if (plain) box.columns = static_cast<uint32_t>(shape.plain_columns);
+    if (wide) box.columns = static_cast<uint32_t>(shape.plain_columns);
     output(to, ref, p, box);
   }
   /// The last store of a tile whose columns are not a multiple of its units.
   template <class Pointer>
-  void output_rest(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape) {
+  void output_rest(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape,
+                   bool wide) {
     OutputBox box = output_box(shape, ref.type, true);
-    box.columns = static_cast<uint32_t>(shape.rest_columns) % box.columns;
+    box.columns = wide ? static_cast<uint32_t>(shape.tile_right % shape.plain_columns)
+                       : static_cast<uint32_t>(shape.rest_columns) % box.columns;
     if (box.columns != 0) output(to, ref, p, box);
   }
   template <class Pointer>
@@ -126,6 +128,13 @@ Path c_path(const GemmProblem& p, const GemmShape& shape) {
 bool plain_output(const GemmProblem& p, const GemmShape& shape, int splits) {
   return !shape.swap && splits == 1 && p.beta == 0.0f && p.bias.along == BiasAlong::none &&
          p.activation == Activation::none && size_of(p.d.type) == 2 && p.n % 8 == 0 && d_path(p, shape) == Path::tma;
+}
+
+bool fused_output(const GemmProblem& p, const GemmShape& shape, int splits) {
+  return shape.fuses && splits == 1 && p.alpha == 1.0f && p.d.type == p.a.type && p.n % 8 == 0 &&
+         d_path(p, shape) == Path::tma && (p.beta == 0.0f || (p.c.type == p.d.type && c_path(p, shape) == Path::tma)) &&
+         p.bias.along != BiasAlong::m && (p.activation == Activation::none || p.activation == Activation::silu) &&
+         !plain_output(p, shape, splits);
 }
 
 GemmTiles gemm_tiles(const GemmProblem& p, const GemmShape& shape) {
@@ -250,6 +259,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   if (plan.splits > 1 && params.c_path == Path::tma) params.c_path = Path::plain;
   params.d_path = d_path(p, shape);
   params.plain = plain_output(p, shape, plan.splits);
+  params.fused = fused_output(p, shape, plan.splits);
   const GemmTiles tiles = gemm_tiles(p, shape);
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
@@ -277,10 +287,9 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
         maps.block_scales(b_scales, p.b_scales, blocks * ceil_div(p.n, scale_block), p.batch);
     }
   }
-  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, false);
-  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true, params.plain);
-  if (params.d_path == Path::tma && shape.rest_columns != 0 && !params.plain)
-    maps.output_rest(params.d_rest, p.d, p, shape);
+  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, params.fused);
+  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true, params.plain || params.fused);
+  if (params.d_path == Path::tma && !params.plain) maps.output_rest(params.d_rest, p.d, p, shape, params.fused);
   if (!maps.error.empty()) return Error{maps.error};
   return launch;
 }

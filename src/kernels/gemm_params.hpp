@@ -31,6 +31,8 @@ Path d_path(const GemmProblem& problem, const GemmShape& shape);
 Path c_path(const GemmProblem& problem, const GemmShape& shape);
 /// Whether there is nothing to store but the product, in 16 bits, by TMA: GemmParams::plain.
 bool plain_output(const GemmProblem& problem, const GemmShape& shape, int splits);
+/// Whether it is what the kernel has quick code for: GemmParams::fused.
+bool fused_output(const GemmProblem& problem, const GemmShape& shape, int splits);
 
 /// The tiles of an output: of CTAs along either operand, whole clusters, and the work items of a launch.
 struct GemmTiles {

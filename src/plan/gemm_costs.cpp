@@ -73,10 +73,12 @@ double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs
   };
   const double sum = costs.epilogue_cycles + cycles(d_path(p, s), p.d.type);
   if (p.beta == 0.0f && p.bias.along == BiasAlong::none && p.activation == Activation::none) return sum;
-  const double units = outputs / (64.0 * s.unit_columns);
+  const bool fused = fused_output(p, s, 1);
+  const double units = outputs / (64.0 * (fused ? s.plain_columns : s.unit_columns));
   const Path c = c_path(p, s);
-  return sum + units * (costs.unit_cycles + (c == Path::none ? 0 : costs.residual_cycles)) + cycles(c, p.c.type) +
-         outputs * instructions_of(p.activation) / costs.activations_per_cycle;
+  return sum +
+         units * ((fused ? costs.fused_cycles : costs.unit_cycles) + (c == Path::none ? 0 : costs.residual_cycles)) +
+         cycles(c, p.c.type) + outputs * instructions_of(p.activation) / costs.activations_per_cycle;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct GemmCosts {
   double epilogue_bytes = 38.2;       ///< per cycle and math group, C and D by TMA
   double plain_bytes = 3;             ///< the same, element by element
   double unit_cycles = 2300;          ///< of 64 rows x unit_columns, where more than a product is stored
+  double fused_cycles = 800;          ///< the same of 64 columns, where the kernel has quick code for it
   double residual_cycles = 400;       ///< the same, where C is added
   double activations_per_cycle = 45;  ///< instructions of activations, per cycle and math group
   double partial_bytes = 18.6;        ///< per cycle and math group, partial sums of split K to L2 and back

@@ -25,6 +25,7 @@ constexpr Constant all[] = {
     {"epilogue_bytes", &GemmCosts::epilogue_bytes, 4, 256},
     {"plain_bytes", &GemmCosts::plain_bytes, 0.5, 32},
     {"unit_cycles", &GemmCosts::unit_cycles, 100, 10000},
+    {"fused_cycles", &GemmCosts::fused_cycles, 50, 5000},
     {"residual_cycles", &GemmCosts::residual_cycles, 20, 5000},
     {"activations_per_cycle", &GemmCosts::activations_per_cycle, 5, 256},
     {"partial_bytes", &GemmCosts::partial_bytes, 1, 128},

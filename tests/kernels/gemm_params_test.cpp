@@ -141,6 +141,56 @@ TEST(GemmParams, TheLastUnitOfATileMayBeNarrow) {
   }
 }
 
+TEST(GemmParams, WhatMostLaunchesAddIsFusedInWideBoxes) {
+  int fusing = 0;
+  for (const GemmConfig& config : gemm_configs()) {
+    SCOPED_TRACE(config.key);
+    const GemmShape& s = config.shape;
+    EXPECT_EQ(s.fuses, s.ping_pong && s.tile_right <= 160);
+    fusing += s.fuses;
+    if (config.scaling != Scaling::none) continue;
+    auto launched = [&](auto change) {
+      GemmProblem p = dense_problem(300, 512, 1024, 1, types_of(config, config.a));
+      p.beta = 1.0f;
+      p.c.type = p.d.type;
+      p.bias = {p.c.data, p.d.type, BiasAlong::n};
+      p.activation = Activation::silu;
+      change(p);
+      Result<GemmPlan> plan = plan_gemm(p, config, 1);
+      EXPECT_TRUE(plan) << plan.error();
+      Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, &encode_sm90);
+      EXPECT_TRUE(launch) << launch.error();
+      return launch->params;
+    };
+    if (size_of(config.a) != 2) continue;
+    const GemmParams params = launched([](GemmProblem&) {});
+    EXPECT_EQ(params.fused, s.fuses);
+    if (!s.fuses) continue;
+    expect_map("c", params.c, {512, 300, 1}, {64, 64, 1}, Swizzle::b128);
+    expect_map("d", params.d, {512, 300, 1}, {64, 16, 1}, Swizzle::b128);
+    const auto rest = static_cast<uint32_t>(s.tile_right % 64);
+    EXPECT_EQ(empty(params.d_rest), rest == 0);
+    if (rest != 0) expect_map("d_rest", params.d_rest, {512, 300, 1}, {rest, 16, 1}, Swizzle::b128);
+
+    EXPECT_TRUE(launched([](GemmProblem& p) { p.beta = 0.0f; }).fused);
+    EXPECT_TRUE(launched([](GemmProblem& p) { p.bias.along = BiasAlong::none; }).fused);
+    EXPECT_TRUE(launched([](GemmProblem& p) { p.activation = Activation::none; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.alpha = 2.0f; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.bias.along = BiasAlong::m; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.activation = Activation::gelu; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.c.data = static_cast<const char*>(p.c.data) + 2; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.d.type = p.c.type = DType::f32; }).fused);
+    EXPECT_FALSE(launched([](GemmProblem& p) { p.n = 508; }).fused) << "TMA cannot write such rows to their ends";
+    EXPECT_FALSE(launched([](GemmProblem& p) {
+                   p.beta = 0.0f;
+                   p.bias.along = BiasAlong::none;
+                   p.activation = Activation::none;
+                 }).fused)
+        << "that is a plain product";
+  }
+  EXPECT_GE(fusing, 3);
+}
+
 TEST(GemmParams, PathsFollowTheSixteenByteRules) {
   const GemmShape& s = gemm_configs()[0].shape;
   GemmProblem p = dense_problem(100, 200, 300, 2);

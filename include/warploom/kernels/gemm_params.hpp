@@ -54,7 +54,8 @@ struct GemmParams {
   // Last: where members lie decides which of them one load brings, and some kernels have no register to spare.
   int weight_blocks = 0;  ///< of B, in K blocks, that are asked for before earlier grids are done
   ClusterPlaces places = {};
-  TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
+  TensorMap d_rest;    ///< of the narrow last units of a tile, where there are any
+  bool fused = false;  ///< C and D in A's 16 bits, through TMA, alpha 1, a bias along N if any, silu or no activation
 };
 
 /// What the host must know of a kernel to launch it: constants of its type.
@@ -65,7 +66,8 @@ struct GemmParams {
 /// batch}. C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch},
 /// Swizzle::b128; in f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3
 /// as in 16 bits with Swizzle::b64. Of the rest_columns that are left of a tile, the last store has a box of its own,
-/// d_rest: rest_columns wide, in f32 what is left of that after a box of D.
+/// d_rest: rest_columns wide, in f32 what is left of that after a box of D. If `fused`, C and D have plain_columns, and
+/// d_rest what of a tile that leaves.
 struct GemmShape {
   Chip chip;
   int tile_left, tile_right, tile_k;  ///< of D per CTA, and elements per K block
@@ -87,6 +89,7 @@ struct GemmShape {
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
   bool launch_control;      ///< a cluster is launched for every work item, and those that run take over others' items
   bool swap;
+  bool fuses = false;  ///< has quick code for GemmParams::fused
 
   constexpr int cluster_size() const { return cluster_left * cluster_right * cluster_k; }
 };

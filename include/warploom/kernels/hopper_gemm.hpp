@@ -80,7 +80,10 @@ struct HopperGemm {
   /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
   /// is more than needed is better spent on stages.
   static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
-  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles>;
+  /// Ping-pong hides an epilogue that is quick enough.
+  using Fused = std::conditional_t<ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160, Left, void>;
+  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles,
+                             BlockAfterBlock, ChosenActivation, Fused>;
   using Bias = GroupBias<Params, group_rows, tile_right, Roles::groups, swap>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Meeting = ClusterSum<Accumulator, Roles::groups, cluster_k>;
@@ -130,7 +133,8 @@ struct HopperGemm {
                                    .partial_floats = splits ? tile_left * tile_right : 0,
                                    .ping_pong = ping_pong,
                                    .launch_control = false,
-                                   .swap = swap};
+                                   .swap = swap,
+                                   .fuses = Writer::fuses};
 
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {

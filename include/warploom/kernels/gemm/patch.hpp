@@ -67,13 +67,19 @@ class Patch {
   WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
     if constexpr (requires { sum.take(v_, block, first, alpha); }) {
       sum.take(v_, block, first, alpha);
-    } else if (alpha == 1.0f) {  // most often; where the caller says so, these are not even copies
-      WARPLOOM_UNROLL
-      for (int i = 0; i < values; ++i) v_[i] = sum.value(block, first + i);
+    } else if (alpha == 1.0f) {  // most often
+      take(sum, block, first);
     } else {
       WARPLOOM_UNROLL
       for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
     }
+  }
+
+  /// The same where alpha is 1: in registers these are not even copies.
+  template <class Accumulator>
+  WARPLOOM_FN void take(const Accumulator& sum, int block, int first) noexcept {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < values; ++i) v_[i] = sum.value(block, first + i);
   }
 
   /// The same of sums that lie in memory in parts.
@@ -100,15 +106,21 @@ class Patch {
       for (int i = 0; i < values; ++i)
         add(i, beta, widen(type, arch::load_shared(reinterpret_cast<const uint16_t*>(at<2>(i, slots)))));
     } else if (type == DType::f16) {
-      add_halves(beta, slots, [](uint32_t pair) WARPLOOM_LAMBDA {
+      add_residual<f16>(beta, slots);
+    } else {
+      add_residual<bf16>(beta, slots);
+    }
+  }
+  /// The same of a type of 16 bits, unswapped.
+  template <class Half>
+  WARPLOOM_FN void add_residual(float beta, const PatchSlots& slots) noexcept {
+    add_halves(beta, slots, [](uint32_t pair) WARPLOOM_LAMBDA {
+      if constexpr (std::is_same_v<Half, f16>)
         return Pair{arch::to_float(f16{static_cast<uint16_t>(pair)}),
                     arch::to_float(f16{static_cast<uint16_t>(pair >> 16)})};
-      });
-    } else {
-      add_halves(beta, slots, [](uint32_t pair) WARPLOOM_LAMBDA {
+      else
         return Pair{arch::as_float(pair << 16), arch::as_float(pair & 0xffff0000u)};
-      });
-    }
+    });
   }
 
   /// + the bias of the patch's right rows (`along_right`) or of this warp's left rows, in shared memory.
@@ -148,18 +160,21 @@ class Patch {
   /// Rounds and writes the patch to its slots.
   WARPLOOM_FN void stage(DType type, const PatchSlots& slots) const noexcept {
     switch (type) {
-      case DType::bf16:
-        stage_halves(slots, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); });
-        break;
-      case DType::f16:
-        stage_halves(slots, [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); });
-        break;
+      case DType::bf16: stage<bf16>(slots); break;
+      case DType::f16: stage<f16>(slots); break;
       case DType::f32: stage_floats(slots); break;
       default: stage_bytes(slots); break;
     }
   }
 
-  /// In 16 bits, two values at a time, 8 x 8 tiles.
+  /// The same in a type of 16 bits.
+  template <class Half>
+  WARPLOOM_FN void stage(const PatchSlots& slots) const noexcept {
+    stage_halves(slots, [](float x, float y) WARPLOOM_LAMBDA {
+      return std::is_same_v<Half, f16> ? arch::pack_f16(x, y) : arch::pack_bf16(x, y);
+    });
+  }
+  /// Two values at a time, 8 x 8 tiles.
   template <class Pack>
   WARPLOOM_FN void stage_halves(const PatchSlots& slots, Pack&& pack) const noexcept {
     const arch::SharedAddress line = tile_line(slots);

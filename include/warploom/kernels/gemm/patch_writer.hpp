@@ -12,6 +12,7 @@
 #include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/proxy.hpp"
 #include "warploom/arch/tma.hpp"
+#include "warploom/arch/tma_forms.hpp"
 #include "warploom/kernels/gemm/patch.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/types/epilogue.hpp"
@@ -60,9 +61,10 @@ struct Elementwise {
 
 /// `rows` x `columns` per group, in patches of 64 x `patch_columns`, and narrower ones for the columns that are left;
 /// `slots` per group, an even number. An accumulator that is not in registers brings any patch of itself (`take`), and
-/// hears when the last one has been taken (`done`).
+/// hears when the last one has been taken (`done`). `Fused`: a type of 16 bits for which what most launches add to a
+/// product has code of its own (Params::fused); void: none has.
 template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
-          class Places = BlockAfterBlock, class Function = ChosenActivation>
+          class Places = BlockAfterBlock, class Function = ChosenActivation, class Fused = void>
 class PatchWriter {
  public:
   using Patch = warploom::Patch<patch_columns, swap>;
@@ -79,6 +81,9 @@ class PatchWriter {
   static_assert(rest_columns % 16 == 0 && (rest_columns == 0 || 2 * rest_columns >= patch_columns),
                 "warploom: narrow patches have 16, 32 or 48 columns, and at least half of the others'");
   static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
+  static constexpr bool fuses = !std::is_void_v<Fused>;
+  static_assert(!fuses || (!swap && Places::together),
+                "warploom: only unswapped rows that follow each other are fused");
 
   /// A patch, or one warp's part of it, by the rows of the operands it starts at.
   struct At {
@@ -146,6 +151,17 @@ class PatchWriter {
                                       : write_halves<false>(sum, left, right, batch, f16s);
       return;
     }
+    if constexpr (fuses) {
+      if (params_.fused) {
+        if (params_.activation == Activation::none)
+          residual() ? write_fused<true, false>(sum, bias, left, right, batch)
+                     : write_fused<false, false>(sum, bias, left, right, batch);
+        else
+          residual() ? write_fused<true, true>(sum, bias, left, right, batch)
+                     : write_fused<false, true>(sum, bias, left, right, batch);
+        return;
+      }
+    }
     const int last = in_registers<Accumulator> ? 0 : last_patch(all_patches, [&](int index) WARPLOOM_LAMBDA {
       return patch_at(index, left, right);
     });
@@ -171,6 +187,21 @@ class PatchWriter {
 
     /// The tile of group `group` that starts at these rows. One lane.
     WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
+      if constexpr (fuses) {
+        if (params_.fused) {
+          // Slots are few: what waits for one comes from L2 then.
+          WARPLOOM_ROLLED
+          for (int index = 0; index < fused_patches; ++index) {
+            const At at = fused_at(index, left, right);
+            arch::tma_prefetch(params_.c, arch::Coord(at.column(), at.row(), batch));
+          }
+          WARPLOOM_ROLLED
+          for (int index = 0; index < fused_patches; ++index)
+            in_ring(group, [&](Ring& ring)
+                               WARPLOOM_LAMBDA { bring<fused_bytes>(ring, fused_at(index, left, right), 0, batch); });
+          return;
+        }
+      }
       WARPLOOM_ROLLED
       for (int index = 0; index < all_patches; ++index) load_patch(group, index, left, right, batch);
     }
@@ -178,11 +209,9 @@ class PatchWriter {
     WARPLOOM_FN void load_patch(uint32_t group, int index, int left, int right, int batch) noexcept {
       const At at = patch_at(index, left, right);
       if (!at.inside(params_)) return;
-      const bool wide = params_.c_type == DType::f32;
-      unrolled<groups>([&](int i) WARPLOOM_LAMBDA {
-        if (static_cast<uint32_t>(i) != group) return;
-        bring(rings_[i], at, 0, batch);
-        if (wide) bring(rings_[i], at, Patch::output_columns / 2, batch);
+      in_ring(group, [&](Ring& ring) WARPLOOM_LAMBDA {
+        bring<SlotTile::bytes>(ring, at, 0, batch);
+        if (params_.c_type == DType::f32) bring<SlotTile::bytes>(ring, at, Patch::output_columns / 2, batch);
       });
     }
 
@@ -191,8 +220,18 @@ class PatchWriter {
     static WARPLOOM_FN Ring make(SlotStorage& slot_storage, SmallStorage& storage) noexcept {
       return Ring(slot_storage.rings[i], storage.barriers[i]);
     }
+    /// Each ring by name, so that their states stay registers.
+    template <class F>
+    WARPLOOM_FN void in_ring(uint32_t group, F&& f) noexcept {
+      unrolled<groups>([&](int i) WARPLOOM_LAMBDA {
+        if (static_cast<uint32_t>(i) == group) f(rings_[i]);
+      });
+    }
+    template <uint32_t bytes>
     WARPLOOM_FN void bring(Ring& ring, const At& at, int columns_on, int batch) noexcept {
       auto slot = ring.produce();
+      if constexpr (bytes > SlotTile::bytes)  // the slot was armed with these
+        arch::mbarrier_expect_tx(arch::shared_address(slot.mbar()), bytes - SlotTile::bytes);
       WARPLOOM_UNROLL
       for (uint32_t warp = 0; warp < (Places::together ? 1 : 4); ++warp) {
         const At part = part_of(at, warp);
@@ -281,6 +320,55 @@ class PatchWriter {
     }
   }
 
+  // ---- fused: C (`adds`), a bias along the right rows, silu (`activates`), in a type of 16 bits, without a branch or
+  // a copy per patch, so that instructions of several values overlap: one warp per scheduler has nobody else to wait
+  // with. Patches of 64 columns, and what is left; also those beyond the output, where TMA brings zeros and takes
+  // nothing away.
+  static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
+  static constexpr uint32_t fused_bytes = 64 * 64 * 2;
+  static WARPLOOM_FN At fused_at(int index, int left, int right) noexcept {
+    return {left + 64 * (index / fused_per_row), right + 64 * (index % fused_per_row)};
+  }
+
+  template <bool adds, bool activates, int index = 0, class Accumulator>
+  WARPLOOM_FN void write_fused(const Accumulator& sum, const float* bias, int left, int right, int batch) noexcept {
+    if constexpr (index < fused_patches) {
+      constexpr int block = index / fused_per_row, column = 64 * (index % fused_per_row);
+      constexpr int width = columns - column < 64 ? columns - column : 64;
+      warploom::Patch<width, false> patch(place_);
+      patch.take(sum, block, column / 2);
+      char* const slot = take_slot();
+      if constexpr (adds) {
+        patch.template add_residual<Fused>(params_.beta, {slot, slot});
+        // The last store has had time to read its slot, and what C comes there next has until the next patch.
+        release_before_last();
+      }
+      if (params_.bias_along != BiasAlong::none) patch.add_bias(bias + column, true);
+      if constexpr (activates) patch.each([](float x) WARPLOOM_LAMBDA { return silu(x); });
+      if constexpr (!adds) wait_for_slot(false);
+      sync();
+      patch.template stage<Fused>({slot, slot});
+      arch::fence_proxy_async_shared();
+      sync();
+      if (stores()) {
+        const At at = part_of(fused_at(index, left, right), place_.warp);
+        arch::tma_store(width == 64 ? params_.d : params_.d_rest,
+                        arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
+                        arch::Coord3{at.column(), at.row(), batch});
+        arch::bulk_commit_group();
+      }
+      write_fused<adds, activates, index + 1>(sum, bias, left, right, batch);
+    } else if constexpr (adds) {
+      release_stored(0);
+    }
+  }
+  /// The slot taken last stays; the one before has been stored.
+  WARPLOOM_FN void release_before_last() noexcept {
+    if (++held_ == 1) return;
+    if (stores()) arch::bulk_wait_group_read<0>();
+    release(1);
+  }
+
   /// Patches [first, end), all of one kind. `last`: of an accumulator that is not in registers.
   template <class P, int first, int end, class Accumulator>
   WARPLOOM_FN void write_patches(Accumulator& sum, const PartialSums& parts, const float* bias, int last, int left,
@@ -356,6 +444,9 @@ class PatchWriter {
       else
         arch::bulk_wait_group_read<1>();
     }
+    release(keep);
+  }
+  WARPLOOM_FN void release(int keep) noexcept {
     sync();
     for (; held_ > keep; --held_)
       ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - held_) % slots);
