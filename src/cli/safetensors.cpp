@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -100,6 +101,7 @@ Result<SafeTensors> SafeTensors::parse(std::vector<std::byte> file) {
 Result<SafeTensors> SafeTensors::read(const std::string& path) {
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) return Error{fmt::format("cannot open '{}'", path)};
+  if (std::filesystem::is_directory(path)) return Error{fmt::format("'{}' is a directory", path)};
   const std::streamoff size = stream.tellg();
   if (size < 0) return Error{fmt::format("cannot read '{}'", path)};
   std::vector<std::byte> file(static_cast<size_t>(size));

@@ -121,7 +121,15 @@ bool Cluster::complete_one(bool forced) {
 
 void Cluster::complete(size_t index) {
   bool done = false;
-  progress(*pending_[index], done);
+  AsyncOp& op = *pending_[index];
+  if (current() != nullptr) {
+    progress(op, done);
+  } else if (!survives([&] { progress(op, done); })) {
+    fail_async(op, "FAULT",
+               "an asynchronous copy touched memory that is not there: a tensor of the launch is smaller "
+               "than it says, or at another address");
+    return;
+  }
   if (done && watch_ && !dead_) watch_->finished(*pending_[index]);
   if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
 }

@@ -31,8 +31,9 @@
 
 namespace warploom::loom {
 
-/// Unreachable memory below every stack.
-inline constexpr size_t stack_guard_bytes = 64 * 1024;
+/// Unreachable memory below every stack: more than a thread's local memory may be on a GPU (512 KiB), so that no frame
+/// steps over it.
+inline constexpr size_t stack_guard_bytes = 1024 * 1024;
 
 struct Stack {
   std::byte* bottom = nullptr;  ///< lowest usable byte; the guard page lies below

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 
 #include "loom/machine.hpp"
 
@@ -15,7 +16,9 @@ constexpr size_t alternate_stack_bytes = 64 * 1024;
 // Ignored by default, so a stray one does no harm.
 constexpr int watchdog_signal = SIGURG;
 
-struct sigaction previous_fault_action;
+// What a thread of a kernel may do to itself: touch what is not there, divide by zero, trap.
+constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+struct sigaction previous_fault_actions[std::size(fault_signals)];
 
 const void* program_counter(void* context) {
 #if defined(__x86_64__)
@@ -41,9 +44,17 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const Stack stack = thread->fiber.stack();
     // A frame larger than the guard page may step over it; anything just below the stack counts.
     const bool overrun = address < stack.bottom && address >= stack.bottom - stack_guard_bytes;
-    abandon(*thread, overrun ? Interruption::Kind::stack_overrun : Interruption::Kind::bad_access, context);
+    const bool access = signal == SIGSEGV || signal == SIGBUS;
+    abandon(*thread,
+            !access   ? Interruption::Kind::trap
+            : overrun ? Interruption::Kind::stack_overrun
+                      : Interruption::Kind::bad_access,
+            context);
   }
-  sigaction(signal, &previous_fault_action, nullptr);  // not ours: the program's own handler, or a crash
+  if (detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
+  // Not ours: the program's own handler, or a crash.
+  for (size_t i = 0; i < std::size(fault_signals); ++i)
+    if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
 }
 
 void on_watchdog(int, siginfo_t*, void* context) {
@@ -58,7 +69,8 @@ void install() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
 #if !defined(__SANITIZE_ADDRESS__)
   action.sa_sigaction = &on_fault;
-  sigaction(SIGSEGV, &action, &previous_fault_action);
+  for (size_t i = 0; i < std::size(fault_signals); ++i)
+    sigaction(fault_signals[i], &action, &previous_fault_actions[i]);
 #else
   (void)on_fault;
 #endif
@@ -68,6 +80,8 @@ void install() {
 }
 
 }  // namespace
+
+thread_local sigjmp_buf* detail::machine_fault = nullptr;
 
 WorkerGuard::WorkerGuard() {
   static std::once_flag once;

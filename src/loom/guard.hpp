@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csetjmp>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -15,10 +16,26 @@ namespace warploom::loom {
 
 /// What a handler leaves for the scheduler to report.
 struct Interruption {
-  enum class Kind : uint8_t { none, stack_overrun, bad_access, endless_loop };
+  enum class Kind : uint8_t { none, stack_overrun, bad_access, trap, endless_loop };
   Kind kind = Kind::none;
   const void* pc = nullptr;  ///< where the thread was
 };
+
+namespace detail {
+extern thread_local sigjmp_buf* machine_fault;
+}
+
+/// The machine itself, between two fibers, touches what a kernel has told it to. False where memory was not there: what
+/// `operate` had begun is given up.
+template <class Operate>
+bool survives(Operate&& operate) {
+  sigjmp_buf here;
+  detail::machine_fault = &here;
+  const bool first = sigsetjmp(here, 0) == 0;
+  if (first) operate();
+  detail::machine_fault = nullptr;
+  return first;
+}
 
 /// One worker's sign of life.
 struct Heartbeat {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -18,13 +19,35 @@ namespace {
 
 constexpr uint32_t register_file = 65536;  // of an SM
 
+constexpr uint64_t most_clusters = uint64_t{1} << 22;
+
+/// Of three extents of 32 bits, as far as 64 go.
+uint64_t volume(const Dim3& dim) {
+  const uint64_t plane = uint64_t{dim.x} * dim.y;
+  return dim.z != 0 && plane > ~uint64_t{0} / dim.z ? ~uint64_t{0} : plane * dim.z;
+}
+
+/// How many clusters can have their threads' stacks at a time: each takes two mappings of the process.
+unsigned clusters_at_a_time(const LaunchConfig& config) {
+  static const uint64_t mappings = [] {
+    uint64_t most = 65530;
+    std::ifstream("/proc/sys/vm/max_map_count") >> most;
+    return most;
+  }();
+  constexpr uint64_t others = 8192;  // of the program itself, and stacks that are kept
+  const uint64_t of_cluster = 2 * volume(config.cluster) * config.threads;
+  return static_cast<unsigned>(std::max<uint64_t>(1, (mappings - std::min(mappings, others)) / of_cluster));
+}
+
 std::string refusal_of(const LaunchConfig& config, const Options& options) {
   const Dim3 &grid = config.grid, &cluster = config.cluster;
   if (config.threads == 0 || config.threads % 32 != 0 || config.threads > 1024)
     return fmt::format("{} threads per CTA; a multiple of 32 up to 1024 is possible", config.threads);
-  if (cluster.count() == 0 || cluster.count() > 16)
-    return fmt::format("a cluster of {} CTAs; 1 to 16 are possible", cluster.count());
-  if (grid.count() == 0 || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+  if (volume(cluster) == 0 || volume(cluster) > 16)
+    return fmt::format("a cluster of {} CTAs; 1 to 16 are possible", volume(cluster));
+  if (volume(grid) / volume(cluster) > most_clusters)
+    return fmt::format("a grid of {} clusters; the loom runs up to {}", volume(grid) / volume(cluster), most_clusters);
+  if (volume(grid) == 0 || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
     return fmt::format("a grid of {}x{}x{} CTAs is not a whole number of {}x{}x{} clusters", grid.x, grid.y, grid.z,
                        cluster.x, cluster.y, cluster.z);
   if (config.shared_bytes > 227 * 1024)
@@ -158,7 +181,7 @@ void Grid::run_queue(ProcessorQueue queue, WorkerMemory& memory) {
 void Grid::start_early(std::vector<PriorGrid> unfinished) {
   if (!refusal_.empty()) return;
   context_.unfinished = std::move(unfinished);
-  const uint32_t fit = std::min(options_.processors, units_);
+  const uint32_t fit = std::min({options_.processors, units_, clusters_at_a_time(launch_.config)});
   for (uint32_t unit = 0; unit < fit && unit <= first_failed_.load(); ++unit) {
     auto early = std::make_unique<EarlyCluster>(EarlyCluster{
         std::make_unique<WorkerMemory>(launch_.config, watchdog_.enroll()), {unit, units_, count_}, nullptr});
@@ -185,7 +208,8 @@ void Grid::run() {
   early_.clear();
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned wanted = options_.workers == 0 ? cores : options_.workers;
-  const unsigned workers = launch_.config.talks_across_clusters ? 1 : std::min(wanted, units_);
+  const unsigned workers =
+      launch_.config.talks_across_clusters ? 1 : std::min({wanted, units_, clusters_at_a_time(launch_.config)});
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
   work();
@@ -194,7 +218,7 @@ void Grid::run() {
 
 Outcome Grid::outcome() {
   Outcome outcome;
-  outcome.report.kernel = launch_.config.kernel;
+  outcome.report.kernel = launch_.config.kernel == nullptr ? "" : launch_.config.kernel;
   outcome.report.schedule = options_.schedule.text();
   if (options_.mutation)
     outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);

@@ -450,12 +450,16 @@ class Cluster {
   /// The same for a collective of the whole warp, which comes after what was posted anyway.
   void count_step(Thread& thread, Pc pc) {
     thread.time += native::step_cost;
+    count_beat(thread, pc);
+    if (shuffle_) [[unlikely]]
+      maybe_yield(thread);
+  }
+  /// What is not a scheduling point shows that the thread is alive, and does not go on for ever.
+  void count_beat(Thread& thread, Pc pc) {
     const uint64_t beat = beats_.load(std::memory_order_relaxed) + 1;  // nobody else writes it
     beats_.store(beat, std::memory_order_relaxed);
     if (beat > last_beat_) [[unlikely]]
       too_many_steps(thread, pc);
-    if (shuffle_) [[unlikely]]
-      maybe_yield(thread);
   }
   /// Returns when woken; never after a finding.
   [[gnu::always_inline]] void park(Thread& thread) {

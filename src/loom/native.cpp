@@ -189,7 +189,15 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
 
 }  // namespace
 
-void* shared_base() noexcept { return thread().cta->window + window_start; }
+void* shared_base(size_t bytes) noexcept {
+  Thread& self = thread();
+  const uint32_t launched = self.cluster->launch().config->shared_bytes;
+  if (bytes > launched)
+    self.cluster->fail(
+        self, WARPLOOM_PC, "OOB-SHARED",
+        fmt::format("the kernel's storage is {} bytes, and the launch has {} bytes of shared memory", bytes, launched));
+  return self.cta->window + window_start;
+}
 
 uint32_t foreign_address(const void* object) noexcept {
   (void)object;
@@ -221,6 +229,7 @@ void check_shared(const void* address, size_t bytes, bool write) noexcept {
 
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
+  self.cluster->count_beat(self, WARPLOOM_PC);
   self.cluster->check_unfinished(self, WARPLOOM_PC, address, static_cast<const std::byte*>(address) + bytes, write);
   if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",

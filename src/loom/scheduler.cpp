@@ -244,6 +244,9 @@ void Cluster::interrupted(Thread& thread) {
                 {});
   else if (interruption.kind == Interruption::Kind::bad_access)
     add_finding(&thread, interruption.pc, "FAULT", "a thread touched memory that is not there", {});
+  else if (interruption.kind == Interruption::Kind::trap)
+    add_finding(&thread, interruption.pc, "FAULT",
+                "a thread divided by zero, or executed an instruction that traps or does not exist", {});
   else
     add_finding(&thread, interruption.pc, "ENDLESS-LOOP",
                 fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
@@ -465,7 +468,9 @@ bool Cluster::inside(const Cta& cta, uint64_t offset, uint64_t bytes) const {
 const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write) const {
   for (const TensorRef& ref : launch_.tensors) {
     const auto* base = static_cast<const std::byte*>(ref.pointer);
-    if (begin >= base && end <= base + ref.bytes && (!write || ref.access == Access::write)) return &ref;
+    // An end before the beginning: one past the end of all addresses.
+    if (begin >= base && begin <= end && end <= base + ref.bytes && (!write || ref.access == Access::write))
+      return &ref;
   }
   return nullptr;
 }

@@ -100,6 +100,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run gemm --m -1", "must lie between 0 and"},
       {"run gemm --m 100000 --n 100000", "too large"},
       {"run gemm --tensors /nowhere.safetensors", "cannot open '/nowhere.safetensors'"},
+      {"run gemm --tensors /tmp", "'/tmp' is a directory"},
       {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
       {"run blockwise-fp8 --on loom:sm100 --n 100", "such as 104"},
       {"run blockwise-fp8 --on loom:sm90 --batch 2", "batch is 2; with scales it must be 1"},

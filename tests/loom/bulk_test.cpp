@@ -202,6 +202,13 @@ TEST(Bulk, ReducesEveryType) {
   EXPECT_EQ((reduced<R::add, T::f16>(0x0001, 0x0001)), 0x0002u);   // subnormals stay
   EXPECT_EQ((reduced<R::min, T::f16>(0x7e00, 0x3c00)), 0x3c00u);   // the other of a NaN
   EXPECT_EQ((reduced<R::max, T::bf16>(0xbf80, 0xc000)), 0xbf80u);  // -1 of -1 and -2
+  // Whichever comes first, -0 is the smaller; and a sum that is no number is one NaN.
+  for (const auto& [old, source] : {std::pair<uint64_t, uint64_t>{0x0000, 0x8000}, {0x8000, 0x0000}}) {
+    EXPECT_EQ((reduced<R::min, T::f16>(old, source)), 0x8000u);
+    EXPECT_EQ((reduced<R::max, T::f16>(old, source)), 0x0000u);
+    EXPECT_EQ((reduced<R::min, T::bf16>(old, source)), 0x8000u);
+  }
+  EXPECT_EQ((reduced<R::add, T::f64>(0x7ff0'0000'0000'0000, 0xfff0'0000'0000'0000)), 0x7fff'ffff'ffff'ffffu);
 }
 
 TEST(Bulk, ReductionsOfSeveralClustersMustBeAnnounced) {

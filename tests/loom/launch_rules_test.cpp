@@ -30,12 +30,30 @@ TEST(LaunchRules, Cluster) {
   EXPECT_EQ(refusal({.grid = {17}, .cluster = {17}}), "a cluster of 17 CTAs; 1 to 16 are possible");
   EXPECT_EQ(refusal({.cluster = {0}}), "a cluster of 0 CTAs; 1 to 16 are possible");
   EXPECT_EQ(refusal({.grid = {16}, .cluster = {16}}), "accepted");
+  EXPECT_EQ(refusal({.grid = {3, 0xaaaaaaab}, .cluster = {3, 0xaaaaaaab}}),  // 1 in 32 bits
+            "a cluster of 8589934593 CTAs; 1 to 16 are possible");
 }
 
 TEST(LaunchRules, Grid) {
   EXPECT_EQ(refusal({.grid = {3}, .cluster = {2}}), "a grid of 3x1x1 CTAs is not a whole number of 2x1x1 clusters");
   EXPECT_EQ(refusal({.grid = {0}}), "a grid of 0x1x1 CTAs is not a whole number of 1x1x1 clusters");
   EXPECT_EQ(refusal({.grid = {2, 4}, .cluster = {2, 2}}), "accepted");
+  EXPECT_EQ(refusal({.grid = {0x7fffffff}}), "a grid of 2147483647 clusters; the loom runs up to 4194304");
+  EXPECT_EQ(refusal({.grid = {65536, 65536}}), "a grid of 4294967296 clusters; the loom runs up to 4194304");
+}
+
+// Stacks take mappings of the process, which are few: fewer workers then, and not the end of the program.
+TEST(LaunchRules, AFullClusterRunsWithAnyNumberOfWorkers) {
+  const Outcome outcome =
+      run({.grid = {16 * 4}, .cluster = {16}, .threads = 1024}, [](bool) { cluster_sync(); }, true, {.workers = 16});
+  expect_clean(outcome);
+}
+
+TEST(LaunchRules, AKernelNeedsNoName) {
+  const Outcome outcome = launch({.kernel = nullptr, .grid = {1}, .cluster = {1}, .threads = 32, .shared_bytes = 1024},
+                                 [](const void*) { syncwarp(); }, nullptr, {}, {});
+  EXPECT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.report.kernel, "");
 }
 
 TEST(LaunchRules, SharedMemory) {

@@ -217,6 +217,21 @@ TEST(MbarrierRules, InitOfAnothersBarrier) {
        {"BAR-ADDRESS", {"mbarrier.init needs", "of this CTA", "0x01000400"}});
 }
 
+TEST(MbarrierRules, InvalidateOfAnothersBarrier) {
+  rule({.grid = {2}, .cluster = {2}},
+       [](bool buggy) {
+         auto& s = shared<Storage>();
+         init_barriers(s.full, 1);
+         cluster_sync();
+         if (thread_index() == 0 && cluster_rank() == 0) {
+           const SharedAddress barrier = address(s.full[0]);
+           OFFENDING(mbarrier_invalidate(buggy ? map_to_rank(barrier, 1) : barrier));
+         }
+         cluster_sync();
+       },
+       {"BAR-ADDRESS", {"mbarrier.inval needs", "of this CTA", "0x01000400"}});
+}
+
 TEST(MbarrierRules, InitOutsideSharedMemory) {
   rule({.shared_bytes = sizeof(Storage)},
        [](bool buggy) {

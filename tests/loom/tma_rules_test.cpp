@@ -527,6 +527,24 @@ TEST(TmaRules, MulticastMask) {
            {"TMA-RULE", {"multicast mask 0x5", "cluster of 2"}});
 }
 
+TEST(TmaRules, MulticastMaskThatNamesNobody) {
+  Memory memory;
+  tma_rule(memory, 2,
+           [](const Params& p) {
+             auto& s = shared<Storage>();
+             init_barriers(s.full, 1);
+             if (lane_index() == 0) {
+               mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
+               const uint16_t mask = p.buggy ? 0 : 0b11;
+               if (cluster_rank() == 0)
+                 OFFENDING(tma_load_multicast<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0}, mask));
+               mbarrier_wait(address(s.full[0]), 1);
+             }
+             cluster_sync();
+           },
+           {"TMA-RULE", {"multicast mask 0x0", "cluster of 2"}});
+}
+
 TEST(TmaRules, GlobalMemoryTheLaunchDoesNotName) {
   Memory memory;
   std::array<uint32_t, rows * columns + 32> strange{};

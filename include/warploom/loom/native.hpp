@@ -22,7 +22,8 @@ struct Identity {
 WARPLOOM_FN const Identity& self() noexcept { return *script.identity; }
 
 // Shared memory
-void* shared_base() noexcept;
+/// Of at least so many bytes.
+void* shared_base(size_t bytes) noexcept;
 uint32_t foreign_address(const void* object) noexcept;
 WARPLOOM_FN uint32_t shared_address(const void* object) noexcept {
   const Script& s = script;

@@ -10,7 +10,7 @@ namespace native = ::warploom::loom::native;
 template <class Storage>
 WARPLOOM_FN Storage& shared() noexcept {
   static_assert(sizeof(Storage) <= shared_capacity, "warploom: the kernel's storage exceeds 227 KiB of shared memory");
-  return *static_cast<Storage*>(native::shared_base());
+  return *static_cast<Storage*>(native::shared_base(sizeof(Storage)));
 }
 WARPLOOM_FN SharedAddress shared_address(const void* object) noexcept { return {native::shared_address(object)}; }
 WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexcept {
