@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "loom/units/unconfirmed.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::loom {
@@ -39,8 +40,7 @@ uint32_t add_f32(uint32_t old, uint32_t source, bool flush) {
 
 uint64_t add_f64(uint64_t old, uint64_t source) {
   const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(source);
-  // unconfirmed: the NaN that an f64 addition leaves; this one is what the chip's arithmetic makes elsewhere.
-  return std::isnan(sum) ? 0x7fff'ffff'ffff'ffffu : std::bit_cast<uint64_t>(sum);
+  return std::isnan(sum) ? unconfirmed::f64_sum_nan : std::bit_cast<uint64_t>(sum);
 }
 
 /// f16 and bf16. A sum in f32 is exact or close enough that rounding it once more is as good as rounding once.
@@ -53,8 +53,7 @@ uint16_t combine_halves(Reduction operation, uint16_t old_bits, uint16_t source_
     return std::isnan(old) ? source_bits : old_bits;
   }
   const bool smaller = operation == Reduction::min;
-  // unconfirmed: -0 counts as less than +0.
-  if (old == source) return (std::signbit(old) == smaller) ? old_bits : source_bits;
+  if (unconfirmed::minus_zero_is_less && old == source) return (std::signbit(old) == smaller) ? old_bits : source_bits;
   return (source < old) == smaller ? source_bits : old_bits;
 }
 

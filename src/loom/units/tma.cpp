@@ -9,6 +9,7 @@
 
 #include "loom/units/reduction.hpp"
 #include "loom/units/tma_quick.hpp"
+#include "loom/units/unconfirmed.hpp"
 
 namespace warploom::loom {
 
@@ -202,8 +203,7 @@ std::string broken_map_rule(const TensorMapArgs& map, const TmaCoordinates& at, 
   if (at.mode == TmaMode::rows4 && map.box[1] != 1)
     return "A TMA " + kind + " of four rows needs a tensor map whose box is one row, not " +
            std::to_string(map.box[1]) + ".";
-  // An H200 faulted with corners of -1 at both ends. unconfirmed: which of them it is.
-  if (store && map.im2col &&
+  if (unconfirmed::im2col_store_wants_no_corners && store && map.im2col &&
       (map.im2col->lower != std::array<int32_t, 3>{} || map.im2col->upper != std::array<int32_t, 3>{}))
     return "An im2col TMA store needs a window whose corners are 0; the GPU faults at others.";
   if (map.interleave != 0) return "Interleaved tensor maps are not modelled by the loom.";
@@ -222,10 +222,9 @@ std::string check_tma_copy(const TensorMapArgs& map, uint32_t shared_address, co
     return "The shared address of a TMA " + kind + " must be a multiple of 128 bytes, but lies " +
            std::to_string(shared_address % 128) + " past one.";
   const bool padded = tma_packed_unit(map.type) != unit_bytes;
-  // unconfirmed: padded types start at multiples of their fixed box of 128 values.
-  if (padded && at.c[0] % 128 != 0)
+  if (padded && at.c[0] % unconfirmed::padded_start_step != 0)
     return "Coordinate 0 of a TMA " + kind + " of padded values is " + std::to_string(at.c[0]) +
-           "; it must be a multiple of 128.";
+           "; it must be a multiple of " + std::to_string(unconfirmed::padded_start_step) + ".";
   const int64_t bits = int64_t{at.c[0]} * tma_element_bits(map.type);
   if (!padded && bits % (8 * unit_bytes) != 0)
     return "Coordinate 0 of a TMA " + kind + " is " + std::to_string(at.c[0]) + ", " +

@@ -1,4 +1,4 @@
-// What the loom assumes about Blackwell that no second source confirms (hardware.md §8.2), one constant each. Nothing
+// What the loom assumes about a chip that no second source confirms (hardware.md §8.2), one constant each. Nothing
 // here was measured: an owner of a B200 who finds one wrong changes it here, and the model follows. The arithmetic of
 // the exact tensor core has its own such constants (exact_multiply.hpp).
 #pragma once
@@ -42,5 +42,17 @@ inline constexpr uint32_t layout_g_lane_step = 32;
 
 /// unconfirmed: N may be any multiple of 8 (cta_group::2: 16); older tables want 16 at M = 128 and 32 for a pair.
 inline constexpr uint32_t n_step = 8;
+
+// ---- TMA, on Hopper as well
+
+/// unconfirmed: padded types start at multiples of their fixed box of 128 values.
+inline constexpr int32_t padded_start_step = 128;
+/// unconfirmed: im2col stores want both corners of the window at 0. (An H200 faulted with -1 at both.)
+inline constexpr bool im2col_store_wants_no_corners = true;
+/// unconfirmed: the NaN that a reduction leaves as a sum of f64; this one is what the chip's arithmetic makes
+/// elsewhere.
+inline constexpr uint64_t f64_sum_nan = 0x7fff'ffff'ffff'ffff;
+/// unconfirmed: of -0 and +0, reductions of f16 and bf16 take -0 as the smaller.
+inline constexpr bool minus_zero_is_less = true;
 
 }  // namespace warploom::loom::unconfirmed
