@@ -66,7 +66,7 @@ TEST(GemmParams, MapsAreWhatTheShapeSays) {
       if (config.scaling == Scaling::a_rows_b_blocks)
         expect_map("b_scales", b_scales, {n / 128 * 8, 1, 1}, {4, 1, 1}, Swizzle::none);
 
-      const auto unit = static_cast<uint32_t>(s.unit_columns);
+      const auto unit = static_cast<uint32_t>(params.fused ? s.plain_columns : s.unit_columns);
       auto output = [&](const char* what, const TensorMap& map, DType type, Path path, uint32_t unswapped_rows) {
         const uint32_t columns = (s.swap ? 64 : unit) / (type == DType::f32 ? 2 : 1);
         const uint32_t rows = s.swap ? unit : unswapped_rows;

@@ -12,7 +12,6 @@
 #include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/proxy.hpp"
 #include "warploom/arch/tma.hpp"
-#include "warploom/arch/tma_forms.hpp"
 #include "warploom/kernels/gemm/patch.hpp"
 #include "warploom/pipeline/epi_load.hpp"
 #include "warploom/types/epilogue.hpp"
@@ -189,12 +188,6 @@ class PatchWriter {
     WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
       if constexpr (fuses) {
         if (params_.fused) {
-          // Slots are few: what waits for one comes from L2 then.
-          WARPLOOM_ROLLED
-          for (int index = 0; index < fused_patches; ++index) {
-            const At at = fused_at(index, left, right);
-            arch::tma_prefetch(params_.c, arch::Coord(at.column(), at.row(), batch));
-          }
           WARPLOOM_ROLLED
           for (int index = 0; index < fused_patches; ++index)
             in_ring(group, [&](Ring& ring)
@@ -229,9 +222,11 @@ class PatchWriter {
     }
     template <uint32_t bytes>
     WARPLOOM_FN void bring(Ring& ring, const At& at, int columns_on, int batch) noexcept {
+      if constexpr (bytes > SlotTile::bytes) {  // the slot is armed with these: the others are announced before
+        ring.wait_consumer();
+        arch::mbarrier_expect_tx(arch::shared_address(ring.producer_mbar()), bytes - SlotTile::bytes);
+      }
       auto slot = ring.produce();
-      if constexpr (bytes > SlotTile::bytes)  // the slot was armed with these
-        arch::mbarrier_expect_tx(arch::shared_address(slot.mbar()), bytes - SlotTile::bytes);
       WARPLOOM_UNROLL
       for (uint32_t warp = 0; warp < (Places::together ? 1 : 4); ++warp) {
         const At part = part_of(at, warp);
