@@ -37,7 +37,7 @@ const char* to_string(Protocol protocol) {
 std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const ProtocolOptions& options,
                               const Buffer& flush, cudaStream_t stream) {
   const size_t count = contenders.size();
-  Event before, after;  // the same two for all: a pair of its own is up to 0.7 us kinder to one than to another
+  Event before, after;  // the same two for all: nothing differs but the kernel
   Gate gate;
   std::vector<std::vector<double>> times(count);
   // One round more than counts: the first meets cold instruction caches and idle clocks.
