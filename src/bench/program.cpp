@@ -26,6 +26,7 @@ Result<std::vector<Case>> cases_of(const Arguments& arguments) {
     if (!found) return Error{found.error()};
     cases.insert(cases.end(), found->begin(), found->end());
   }
+  if (const auto kind = parse_kind(arguments.kind); !kind) return Error{kind.error()};
   for (const std::string& text : arguments.shapes) {
     const auto one = parse_case(arguments.kind + " " + text);
     if (!one) return Error{one.error()};

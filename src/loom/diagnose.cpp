@@ -130,13 +130,13 @@ class Diagnosis {
       const bool partial = waiter.arrived > 0 && waiter.arrived < waiter.expected;
       return waiter.kind == WaitKind::mbarrier && (partial || waiter.bytes_armed != waiter.bytes_landed);
     };
-    std::stable_partition(list.begin(), list.end(), telling);
-    // ... after one who waits for somebody that waits for nothing of the kind: there it begins.
+    // After it comes one who waits for somebody that waits for nothing of the kind: there it may have begun.
     const std::vector<Edge> all = edges();
     if (const Edge* const begin = root(all))
       std::stable_partition(list.begin(), list.end(), [&](const Waiter& waiter) {
         return waiter.kind == WaitKind::mbarrier && waiter.object == begin->object;
       });
+    std::stable_partition(list.begin(), list.end(), telling);
     return list;
   }
 
@@ -228,9 +228,15 @@ class Diagnosis {
 
   /// Where they do not wait in a circle: who waits for somebody that does not come.
   std::string beginning() {
+    // A phase that stands half-way says itself what is wrong.
+    const bool half_way = std::any_of(cluster_.threads_.begin(), cluster_.threads_.end(), [](const auto& thread) {
+      if (thread->state != Thread::State::parked || thread->wait.kind != WaitKind::mbarrier) return false;
+      const MbarrierState& state = thread->wait.barrier->state;
+      return state.tx != 0 || (state.arrived() > 0 && state.pending > 0);
+    });
     const std::vector<Edge> list = edges();
     const Edge* const begin = root(list);
-    if (begin == nullptr) return {};
+    if (begin == nullptr || half_way) return {};
     const Warp& absent = *begin->from.front();
     return fmt::format("it begins here: {} waits for {}, which {} should bring and does not; that one {}",
                        describe(agents_of(*begin->warp, 0)), begin->object, describe(agents_of(absent, 0)),

@@ -86,7 +86,7 @@ TEST(Guard, ALargeFrameIsAnOverrun) {
 TEST(Guard, DivisionByZeroAndTrapsAreFindings) {
   static volatile int zero = 0;
   for (const loom::Entry entry : {loom::Entry([](const void*) {
-                                    if (arch::thread_index() == 3) zero = 1 / zero;
+                                    if (arch::thread_index() == 3) zero = 7 / zero;
                                   }),
                                   loom::Entry([](const void*) {
                                     if (arch::thread_index() == 3) __builtin_trap();

@@ -229,7 +229,7 @@ TEST(MbarrierRules, InvalidateOfAnothersBarrier) {
          }
          cluster_sync();
        },
-       {"BAR-ADDRESS", {"mbarrier.inval needs", "of this CTA", "0x01000400"}});
+       {"BAR-REMOTE-WAIT", {"only arrivals may name another CTA's mbarrier", "CTA 1"}});
 }
 
 TEST(MbarrierRules, InitOutsideSharedMemory) {
