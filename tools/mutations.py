@@ -22,6 +22,8 @@ SUBJECTS = [
     ("gemm for Hopper, ping-pong", ["gemm"]),
     ("gemm for Hopper, cooperative", ["gemm", "--config", "bf16-kk-128x256-coop-2x1", "--m", "300"]),
     ("blockwise-fp8 for Hopper", ["blockwise-fp8", "--on", "loom:sm90"]),
+    ("gemm for Blackwell", ["gemm", "--on", "loom:sm100", "--config", "bf16-kk-128x256-2sm-2x1", "--m", "768", "--n",
+                            "768", "--k", "512", "--bias", "n"]),
 ]
 
 # (alteration, operation, object, end of the file's path) -> why it changes nothing. "" is any.
@@ -49,6 +51,15 @@ REASONS = [
     (("wrong-stage", "mbarrier.arrive", "residual.empty", ""),
      "Slots are released together, or all of a tile before the first is filled again: each barrier gets another's "
      "arrivals in time."),
+    (("drop", "mbarrier.wait", "residual.empty", "gemm/patch_writer.hpp"),
+     "The second wait for one phase: the first was for announcing bytes. Dropping that one is PHASE-AMBIG."),
+    (("wrong-stage", "mbarrier.wait", "input.empty", "kernels/blackwell_gemm.hpp"),
+     "The drain at the end; the barrier it waits at instead completes as well."),
+    (("drop", "mbarrier.wait", "residual.empty", "blackwell/bias_ring.hpp"),
+     "The bias travels beside a residual from the same warp to the same warps, and is behind that one's wait; without a "
+     "residual (`--beta 0`) dropping it is reported."),
+    (("drop", "mbarrier.wait", "residual.full", "blackwell/bias_ring.hpp"),
+     "As above: it is read behind the wait for the residual; with `--beta 0` dropping it is reported."),
     (("drop", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "The ring of a bias, which this problem does not have."),
     (("count+1", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "As above."),
     (("count-1", "mbarrier.init", "", "blackwell/bias_ring.hpp"), "As above."),
