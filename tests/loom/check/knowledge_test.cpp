@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "loom/random.hpp"
 
@@ -104,6 +107,63 @@ TEST(Knowledge, IsATickForEveryLaneOfEverySlot) {
       ASSERT_FALSE(pair.plain.covers(p, other.plain)) << "round " << round;
     }
   }
+}
+
+/// Some knowledge, of one to five slots, often little: so that one of two has it all.
+Knowledge some(Random& random) {
+  Knowledge knowledge;
+  for (uint32_t i = random.below(6); i > 0; --i) {
+    const Plane plane = all_planes[random.below(2)];
+    const uint32_t slot = random.below(20), tick = 1 + random.below(3);
+    if (random.below(2) == 0)
+      knowledge.raise(plane, slot, tick);
+    else
+      knowledge.raise(plane, slot, static_cast<uint8_t>(random.below(2)), tick);
+  }
+  return knowledge;
+}
+
+TEST(Knowledge, SaysWhetherAJoinIsWhatOneOfThemKnew) {
+  Random random(5);
+  uint32_t mine = 0, theirs = 0;
+  for (uint32_t round = 0; round < 20'000; ++round) {
+    const Knowledge a = some(random), b = some(random);
+    Knowledge joined = a, both = some(random);
+    const Knowledge::Same same = joined.join(b);
+    EXPECT_EQ(both.become(a, b), same);
+    EXPECT_TRUE(both == joined);
+    for (const Plane plane : all_planes) {
+      ASSERT_TRUE(joined.covers(plane, a));
+      ASSERT_TRUE(joined.covers(plane, b));
+    }
+    if (same == Knowledge::Same::mine) {
+      ++mine;
+      ASSERT_TRUE(joined == a);
+    }
+    if (same == Knowledge::Same::theirs) {
+      ++theirs;
+      ASSERT_TRUE(joined == b);
+    }
+    EXPECT_TRUE(!joined.identical(a) || joined == a);
+  }
+  EXPECT_GT(mine, 500u);
+  EXPECT_GT(theirs, 500u);
+}
+
+TEST(Pooled, IsAnArrayThatMovesItsBlock) {
+  Pooled<uint32_t> numbers;
+  for (uint32_t i = 0; i < 1000; ++i) numbers.insert(numbers.begin() + i / 2, i);
+  ASSERT_EQ(numbers.size(), 1000u);
+  const uint32_t* const block = numbers.data();
+  Pooled<uint32_t> moved = std::move(numbers);
+  EXPECT_EQ(moved.data(), block);
+  Pooled<uint32_t> copy;
+  copy = moved;
+  EXPECT_NE(copy.data(), block);
+  EXPECT_TRUE(std::ranges::equal(copy, moved));
+  copy.cut(copy.begin() + 3);
+  EXPECT_EQ(copy.size(), 3u);
+  EXPECT_EQ(moved.size(), 1000u);
 }
 
 }  // namespace
