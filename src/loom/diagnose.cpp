@@ -132,12 +132,17 @@ class Diagnosis {
     };
     // After it comes one who waits for somebody that waits for nothing of the kind: there it may have begun.
     const std::vector<Edge> all = edges();
-    if (const Edge* const begin = root(all))
-      std::stable_partition(list.begin(), list.end(), [&](const Waiter& waiter) {
-        return waiter.kind == WaitKind::mbarrier && waiter.object == begin->object;
-      });
-    std::stable_partition(list.begin(), list.end(), telling);
-    return list;
+    const Edge* const begin = root(all);
+    const auto rank = [&](const Waiter& waiter) {
+      if (telling(waiter)) return 0;
+      return begin != nullptr && waiter.kind == WaitKind::mbarrier && waiter.object == begin->object ? 1 : 2;
+    };
+    std::vector<Waiter> ranks[3];
+    for (Waiter& waiter : list) ranks[rank(waiter)].push_back(std::move(waiter));
+    std::vector<Waiter> ordered;
+    for (std::vector<Waiter>& of_rank : ranks)
+      for (Waiter& waiter : of_rank) ordered.push_back(std::move(waiter));
+    return ordered;
   }
 
   /// Whether those who wait do so in a circle, and how the rings stand that they wait for.

@@ -45,14 +45,14 @@ GlobalMemory::GlobalMemory(std::span<const TensorRef> tensors) : stores_(1) {
   for (const Writable& tensor : writable_)
     regions_.push_back({tensor.begin / page_bytes, (tensor.end - 1) / page_bytes, {}});
   std::sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return a.first < b.first; });
-  size_t count = 0;
-  for (size_t i = 0; i < regions_.size(); ++i) {
-    if (count != 0 && regions_[i].first <= regions_[count - 1].last)
-      regions_[count - 1].last = std::max(regions_[count - 1].last, regions_[i].last);
+  std::vector<Region> apart;
+  for (Region& region : regions_) {
+    if (!apart.empty() && region.first <= apart.back().last)
+      apart.back().last = std::max(apart.back().last, region.last);
     else
-      std::swap(regions_[count++], regions_[i]);
+      apart.push_back(std::move(region));
   }
-  regions_.resize(count);
+  regions_.swap(apart);
   for (Region& region : regions_) region.chunks.resize((region.last - region.first) / chunk_pages + 1);
 }
 

@@ -219,7 +219,7 @@ void Order::advance(Lane& lane) {
   lane.used = false;
 }
 
-const KnowledgeRef& Order::joined(const KnowledgeRef& a, const KnowledgeRef& b) {
+KnowledgeRef Order::joined(const KnowledgeRef& a, const KnowledgeRef& b) {
   if (b == nullptr || a == b) return a;
   if (a == nothing_) return b;
   const auto place = [](const KnowledgeRef& of) { return reinterpret_cast<uintptr_t>(of.get()) / alignof(Knowledge); };

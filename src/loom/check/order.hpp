@@ -238,7 +238,7 @@ class Order {
   void passed_as(uint32_t warp, Lane& lane, uint32_t lanes, BarrierId barrier, uint64_t phases, const void* at,
                  bool cluster_scope);
   /// What both know; one of them, if that is all.
-  const KnowledgeRef& joined(const KnowledgeRef& a, const KnowledgeRef& b);
+  KnowledgeRef joined(const KnowledgeRef& a, const KnowledgeRef& b);
   void learn(Lane& lane, const KnowledgeRef& news) { lane.knows = joined(lane.knows, news); }
   void learn_tensor(Lane& lane, const Knowledge& told);
   /// Whether the other lanes have done nothing since they all met, or since this one last told something: then what it
