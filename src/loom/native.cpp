@@ -230,8 +230,10 @@ void check_shared(const void* address, size_t bytes, bool write) noexcept {
 void check_global(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   self.cluster->count_beat(self, WARPLOOM_PC);
-  self.cluster->check_unfinished(self, WARPLOOM_PC, address, static_cast<const std::byte*>(address) + bytes, write);
-  if (self.cluster->tensor(address, static_cast<const std::byte*>(address) + bytes, write) == nullptr)
+  // As numbers: a kernel may come with any address.
+  const auto* const end = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + bytes);
+  self.cluster->check_unfinished(self, WARPLOOM_PC, address, end, write);
+  if (self.cluster->tensor(address, end, write) == nullptr)
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
                                    write ? "writable " : ""));
