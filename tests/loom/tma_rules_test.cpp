@@ -509,7 +509,8 @@ TEST(TmaRules, PairFormInAClusterOfThree) {
            {"TMA-RULE", {"even number of CTAs"}});
 }
 
-TEST(TmaRules, MulticastMask) {
+template <uint16_t bad>
+void refuses_mask(const char* words) {
   Memory memory;
   tma_rule(memory, 2,
            [](const Params& p) {
@@ -517,33 +518,19 @@ TEST(TmaRules, MulticastMask) {
              init_barriers(s.full, 1);
              if (lane_index() == 0) {
                mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
-               const uint16_t mask = p.buggy ? 0b101 : 0b11;
+               const uint16_t mask = p.buggy ? bad : 0b11;
                if (cluster_rank() == 0)
                  OFFENDING(tma_load_multicast<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0}, mask));
                mbarrier_wait(address(s.full[0]), 1);
              }
              cluster_sync();
            },
-           {"TMA-RULE", {"multicast mask 0x5", "cluster of 2"}});
+           {"TMA-RULE", {words, "cluster of 2"}});
 }
 
-TEST(TmaRules, MulticastMaskThatNamesNobody) {
-  Memory memory;
-  tma_rule(memory, 2,
-           [](const Params& p) {
-             auto& s = shared<Storage>();
-             init_barriers(s.full, 1);
-             if (lane_index() == 0) {
-               mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
-               const uint16_t mask = p.buggy ? 0 : 0b11;
-               if (cluster_rank() == 0)
-                 OFFENDING(tma_load_multicast<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0}, mask));
-               mbarrier_wait(address(s.full[0]), 1);
-             }
-             cluster_sync();
-           },
-           {"TMA-RULE", {"multicast mask 0x0", "cluster of 2"}});
-}
+TEST(TmaRules, MulticastMask) { refuses_mask<0b101>("multicast mask 0x5"); }
+
+TEST(TmaRules, MulticastMaskThatNamesNobody) { refuses_mask<0>("multicast mask 0x0"); }
 
 TEST(TmaRules, GlobalMemoryTheLaunchDoesNotName) {
   Memory memory;
