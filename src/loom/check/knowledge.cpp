@@ -123,8 +123,7 @@ bool Knowledge::covers(Plane plane, const Knowledge& other, const Own& own) cons
     // Perhaps it is only what the thread knows of its own warp.
     if (behind != 0) {
       for (uint32_t i = 0; i < other.slots_; ++i) {
-        const uint32_t known = std::max(tick(plane, i), i == own.warp ? own.met : 0);
-        if (known < theirs[i]) return false;
+        if (tick(plane, i) < theirs[i] && own.tick_of(i) < theirs[i]) return false;
       }
     }
   }

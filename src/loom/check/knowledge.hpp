@@ -38,6 +38,15 @@ struct Stamp {
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 
+/// Bare arrivals of one lane at barriers: what it does between meetings of its warp, when it does nothing else. They
+/// have a slot of their own, so that nobody has to keep the lane apart from its warp.
+struct Voice {
+  uint32_t slot = 0;
+  uint8_t lane = 0;
+  uint32_t said = 0;  ///< so many times
+  uint32_t met = 0;   ///< ... that the other lanes know of
+};
+
 class Knowledge {
  public:
   Knowledge() = default;
@@ -56,12 +65,20 @@ class Knowledge {
   bool covers(Plane plane, const Stamp& stamp) const;
   /// Everything that `other` knows on this plane.
   bool covers(Plane plane, const Knowledge& other) const { return covers(plane, other, {}); }
-  /// What a thread knows beside this: its whole warp up to `met`, and its own lane up to `tick`.
+  /// What a thread knows beside this: its whole warp up to `met`, and its own lane up to `tick` (0: whichever it is).
   struct Own {
     uint32_t warp = ~0u;
     uint32_t met = 0;
     uint8_t lane = 0;
     uint32_t tick = 0;
+    std::span<const Voice> voices = {};  ///< of the warp
+
+    uint32_t tick_of(uint32_t slot) const {
+      if (slot == warp) return met;
+      for (const Voice& voice : voices)
+        if (voice.slot == slot) return voice.lane == lane && tick != 0 ? voice.said : voice.met;
+      return 0;
+    }
   };
   bool covers(Plane plane, const Knowledge& other, const Own& own) const;
 

@@ -4,6 +4,16 @@
 #include <bit>
 
 namespace warploom::loom::check {
+namespace {
+
+/// What all lanes of a warp know of its voices, and a lane of its own.
+void add_voices(Knowledge& knowledge, std::span<const Voice> voices, uint8_t lane = whole_slot) {
+  for (const Voice& voice : voices)
+    if (const uint32_t tick = voice.lane == lane ? voice.said : voice.met; tick != 0)
+      knowledge.raise(Plane::happened, voice.slot, tick);
+}
+
+}  // namespace
 
 Order::Order(uint32_t warps) : warps_(warps), last_tick_(warps, 0), uses_(warps), nothing_(make_knowledge()) {
   for (auto& free : free_) free.resize(size_t{warps} + 1);
@@ -45,7 +55,8 @@ bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
       return true;
     }
   }
-  return lane.knows->covers(plane, stamp);
+  if (lane.knows->covers(plane, stamp)) return true;
+  return plane == Plane::happened && stamp.slot >= warps() && own(agent).tick_of(stamp.slot) >= stamp.tick;
 }
 
 void Order::noted_all(uint32_t warp) {
@@ -89,6 +100,7 @@ void Order::synchronise(uint32_t index, uint32_t mask) {
   if (std::popcount(mask) < 2) return;
   if (mask != all_lanes) return synchronise_some(index, mask);
   Warp& warp = warps_[index];
+  for (Voice& voice : warp.voices.all()) voice.met = voice.said;
   if (warp.apart == all_lanes) {
     warp.common = warp.lanes[0];
     warp.apart &= ~1u;
@@ -173,6 +185,8 @@ void Order::synchronise_some(uint32_t index, uint32_t mask) {
     usable->join(*l.usable);
     last_usable = l.usable;
   });
+  for (const Voice& voice : warp.voices.all())
+    if ((mask >> voice.lane & 1) != 0) joined->raise(Plane::happened, voice.slot, voice.said);
   each([&](uint8_t, Lane& lane) {
     lane.knows = joined;
     lane.usable = usable;
@@ -196,21 +210,26 @@ bool Order::speaks_for_warp(Agent agent) {
   return true;
 }
 
-void Order::add_own(Knowledge& knowledge, Agent agent, bool whole, bool publishes) const {
+void Order::add_own(Knowledge& knowledge, Agent agent, Speaks speaks, bool publishes) const {
   const Warp& warp = warps_[agent.warp];
   const Lane& lane = warp.lane(agent.lane);
+  const bool whole = speaks == Speaks::for_warp;
   const auto tell = [&](Plane plane, uint32_t met, uint32_t own) {
     if (met != 0) knowledge.raise(plane, agent.warp, met);
-    if (own > met) knowledge.raise(plane, agent.warp, agent.lane, own);
+    if (own > met && speaks != Speaks::bare) knowledge.raise(plane, agent.warp, agent.lane, own);
   };
   tell(Plane::happened, whole ? lane.tick : warp.met, lane.tick);
+  add_voices(knowledge, warp.voices.all(), agent.lane);
   if (!publishes) return;
   tell(Plane::visible, whole ? lane.tick : warp.met, lane.tick);
   tell(Plane::async, whole && !lane.unfenced && !warp.common.unfenced ? lane.tick : warp.met_async, async_cover(lane));
 }
 
 Knowledge::Own Order::own(Agent agent) const {
-  return {agent.warp, warps_[agent.warp].met, agent.lane, state_of(agent).tick};
+  const Warp& warp = warps_[agent.warp];
+  // Who has spoken for its warp knows that the others had done nothing.
+  const uint32_t met = warp.spoke == agent.lane ? std::max(warp.met, warp.spoken) : warp.met;
+  return {agent.warp, met, agent.lane, warp.lane(agent.lane).tick, warp.voices.all()};
 }
 
 void Order::advance(Lane& lane) {
@@ -240,7 +259,7 @@ void Order::learn(Agent agent, const KnowledgeRef& news) { learn(own_state(agent
 KnowledgeRef Order::tell(Agent agent) {
   Lane& lane = own_state(agent);
   auto told = make_knowledge(*lane.knows);
-  add_own(*told, agent, speaks_for_warp(agent));
+  add_own(*told, agent, speaks_for_warp(agent) ? Speaks::for_warp : Speaks::for_lane);
   advance(lane);
   return told;
 }
@@ -295,7 +314,7 @@ Stamp Order::take_slot(const Knowledge& relies, Tells tells, uint32_t warp) {
 Knowledge Order::issue(Agent issuer) {
   Lane& lane = own_state(issuer);
   Knowledge relies = *lane.knows;
-  add_own(relies, issuer, speaks_for_warp(issuer));
+  add_own(relies, issuer, speaks_for_warp(issuer) ? Speaks::for_warp : Speaks::for_lane);
   // Of tensor memory it may rely on what was fenced. What others told about it and was not, it may not use.
   relies.forget(Plane::tensor);
   if (lane.usable != nullptr) relies.join(Plane::tensor, *lane.usable, Plane::tensor);
@@ -306,7 +325,7 @@ Knowledge Order::issue(Agent issuer) {
 WarpIssue Order::issue_met(uint32_t index) const {
   const Warp& warp = warps_[index];
   const Lane& lane = warp.lane(0);
-  return {lane.knows, lane.usable, index, warp.met, warp.met_async};
+  return {lane.knows, lane.usable, index, warp.met, warp.met_async, warp.voices};
 }
 
 Knowledge Order::issue_together(std::span<const std::shared_ptr<const WarpIssue>> warps) {
@@ -317,6 +336,7 @@ Knowledge Order::issue_together(std::span<const std::shared_ptr<const WarpIssue>
     if (!itself) return relies;
     for (const Plane plane : {Plane::happened, Plane::visible}) relies.raise(plane, warp.warp, warp.met);
     if (warp.met_async != 0) relies.raise(Plane::async, warp.warp, warp.met_async);
+    add_voices(relies, warp.voices.all());
     return relies;
   };
   const WarpIssue& first = *warps[0];
@@ -437,10 +457,26 @@ void Order::add_remote(Barrier& barrier, const Knowledge& told) {
   for (const Plane plane : {Plane::happened, Plane::async, Plane::tensor}) barrier.current.join(plane, told, plane);
 }
 
-void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes) {
+Voice* Order::voice_of(Agent agent, const Barrier& barrier) {
+  Warp& warp = warps_[agent.warp];
+  const Lane& lane = warp.lane(agent.lane);
+  if (barrier.for_each_lane || lane.used || lane.tick != warp.met + 1) return nullptr;
+  if ((lane.unfenced ? lane.fenced : warp.met) > warp.met_async) return nullptr;  // it knows more of itself
+  for (Voice& voice : warp.voices.all())
+    if (voice.lane == agent.lane) return &voice;
+  if (warp.voices.count == Voices::most) return nullptr;
+  last_tick_.push_back(0);
+  uses_.emplace_back();
+  Voice& voice = warp.voices.of[warp.voices.count++];
+  voice = {.slot = slots() - 1, .lane = agent.lane};
+  return &voice;
+}
+
+Stamp Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes) {
   Barrier& barrier = barriers_[id];
   note_signaller(barrier, {agent.warp, agent.lane});
-  Lane& lane = own_state(agent);
+  Voice* const voice = arrives ? voice_of(agent, barrier) : nullptr;
+  const Lane& lane = voice != nullptr ? state_of(agent) : own_state(agent);
   const Knowledge::Own mine = own(agent);
   if (barrier.completed != nullptr && violated && barrier.behind_completed != lane.knows) {
     if (lane.knows->covers(Plane::happened, *barrier.completed))
@@ -454,10 +490,17 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publ
   } else {
     barrier.expects.push_back({now(agent), at});
   }
-  const bool whole = !barrier.for_each_lane && speaks_for_warp(agent);
+  Stamp stamp = now(agent);
+  if (voice != nullptr) {
+    ++warps_[agent.warp].arrivals;
+    stamp = {voice->slot, last_tick_[voice->slot] = ++voice->said, whole_slot};
+  }
+  const Speaks speaks = voice != nullptr                                   ? Speaks::bare
+                        : !barrier.for_each_lane && speaks_for_warp(agent) ? Speaks::for_warp
+                                                                           : Speaks::for_lane;
   if (publishes == Publishes::to_cluster) {
     Knowledge told = *lane.knows;
-    add_own(told, agent, whole);
+    add_own(told, agent, speaks);
     add_remote(barrier, told);
   } else {
     if (publishes == Publishes::nothing) {
@@ -470,27 +513,31 @@ void Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publ
       barrier.current.join(*lane.knows);
       barrier.last_told = lane.knows;
     }
-    add_own(barrier.current, agent, whole, publishes == Publishes::all);
+    add_own(barrier.current, agent, speaks, publishes == Publishes::all);
   }
-  advance(lane);
+  if (voice == nullptr) advance(own_state(agent));
+  return stamp;
 }
 
-void Order::arrive(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, true, Publishes::all); }
+Stamp Order::arrive(Agent agent, BarrierId id, const void* at) { return signal(agent, id, at, true, Publishes::all); }
 
-void Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) {
-  signal(agent, id, at, true, Publishes::nothing);
+Stamp Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, true, Publishes::nothing);
 }
 
-void Order::arrive_remote(Agent agent, BarrierId id, const void* at) {
-  signal(agent, id, at, true, Publishes::to_cluster);
+Stamp Order::arrive_remote(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, true, Publishes::to_cluster);
 }
 
-void Order::expect(Agent agent, BarrierId id, const void* at) { signal(agent, id, at, false, Publishes::nothing); }
+Stamp Order::expect(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, false, Publishes::nothing);
+}
 
-void Order::complete_tx(Agent agent, BarrierId id, const void* at) {
+Stamp Order::complete_tx(Agent agent, BarrierId id, const void* at) {
   // Like an expectation, but nothing waits for it.
-  signal(agent, id, at, false, Publishes::nothing);
+  const Stamp stamp = signal(agent, id, at, false, Publishes::nothing);
   barriers_[id].expects.pop_back();
+  return stamp;
 }
 
 void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at, bool remote) {
@@ -557,14 +604,15 @@ void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, 
                       bool cluster_scope) {
   Barrier& barrier = barriers_[id];
   const Warp& warp = warps_[index];
+  const std::span<const Voice> voices = warp.voices.all();
   if (phases != 0 && barrier.completed != nullptr) {
     if (barrier.before != nullptr && violated && barrier.behind_before != lane.knows) {
       if (lane.knows->covers(Plane::happened, *barrier.before)) {
         barrier.behind_before = lane.knows;
-      } else if (!lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, 0, 0})) {
+      } else if (!lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, 0, 0, voices})) {
         for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
           const auto one = static_cast<uint8_t>(std::countr_zero(rest));
-          if (lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, one, lane.tick})) continue;
+          if (lane.knows->covers(Plane::happened, *barrier.before, {index, warp.met, one, lane.tick, voices})) continue;
           violated({PhaseRule::wait_early, id, phases - 1, {index, lane.tick, one}, at});
           break;
         }

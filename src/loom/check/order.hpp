@@ -45,11 +45,22 @@ struct Work {
   OwnKnowledge covered;  ///< of a commit: what the work tells that it covers
 };
 
+/// Of a warp: one for each CTA it may tell in turn.
+struct Voices {
+  static constexpr uint32_t most = 4;
+  std::array<Voice, most> of;
+  uint32_t count = 0;
+
+  std::span<Voice> all() { return {of.data(), count}; }
+  std::span<const Voice> all() const { return {of.data(), count}; }
+};
+
 /// What a warp may rely on in work that its lanes issue together.
 struct WarpIssue {
   KnowledgeRef knows, usable;
   uint32_t warp = 0;
   uint32_t met = 0, met_async = 0;  ///< ... and of itself
+  Voices voices;
 };
 
 enum class PhaseRule : uint8_t {
@@ -105,7 +116,7 @@ class Order {
   /// Changes whenever the thread learns something, or does something others may learn of.
   std::pair<KnowledgeRef, uint32_t> moment(Agent agent) const {
     const Lane& lane = state_of(agent);
-    return {lane.knows, lane.tick};
+    return {lane.knows, lane.tick + warps_[agent.warp].arrivals};
   }
 
   // ---- asynchronous work
@@ -136,16 +147,17 @@ class Order {
   // ---- mbarriers, and whatever else counts arrivals in phases
   /// `for_each_lane`: lanes arrive one by one, not one for all of its warp. Else that is found out.
   BarrierId make_barrier(bool for_each_lane = false);
-  void arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// Its moment, for those who ask whether it is over.
+  Stamp arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what
   /// tensor cores were fenced for, no more.
-  void arrive_relaxed(Agent agent, BarrierId barrier, const void* at = nullptr);
+  Stamp arrive_relaxed(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// An arrival of another CTA's thread that releases to the cluster: who waits with the scope of its own CTA learns
   /// that it happened and what the async proxy may rely on, but sees nothing of what it wrote.
-  void arrive_remote(Agent agent, BarrierId barrier, const void* at = nullptr);
-  void expect(Agent agent, BarrierId barrier, const void* at = nullptr);
+  Stamp arrive_remote(Agent agent, BarrierId barrier, const void* at = nullptr);
+  Stamp expect(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// Bytes that the thread itself says have landed.
-  void complete_tx(Agent agent, BarrierId barrier, const void* at = nullptr);
+  Stamp complete_tx(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// The end of asynchronous work: bytes that landed, or an arrival (commit).
   /// `remote`: of what a thread of another CTA stored, as with arrive_remote.
   void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr,
@@ -193,6 +205,8 @@ class Order {
     uint32_t met_async = 0;
     uint32_t spoken = 0;  ///< up to here others may have been told of `spoke` as of the whole warp
     uint8_t spoke = 0;
+    Voices voices;
+    uint32_t arrivals = 0;  ///< of all voices
 
     const Lane& lane(uint32_t index) const { return (apart >> index & 1) != 0 ? lanes[index] : common; }
     /// To change that lane alone.
@@ -244,13 +258,17 @@ class Order {
   /// Whether the other lanes have done nothing since they all met, or since this one last told something: then what it
   /// tells now may be told as its warp's. Their next moments are later.
   bool speaks_for_warp(Agent agent);
-  /// What the thread has done itself, as its warp's (`whole`) or its own. Without `publishes`, only that it is over.
-  void add_own(Knowledge& knowledge, Agent agent, bool whole, bool publishes = true) const;
+  /// What the thread has done itself, as its warp's or its own; nothing, for a bare arrival, beyond what its warp knew
+  /// when it met. Without `publishes`, only that it is over.
+  enum class Speaks : uint8_t { for_lane, for_warp, bare };
+  void add_own(Knowledge& knowledge, Agent agent, Speaks speaks, bool publishes = true) const;
   Knowledge::Own own(Agent agent) const;
   /// What follows has a tick of its own.
   static void advance(Lane& lane);
   enum class Publishes : uint8_t { nothing, all, to_cluster };
-  void signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes);
+  Stamp signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes);
+  /// For an arrival of a lane that has done nothing since its warp met; null where it is to have a tick of its lane.
+  Voice* voice_of(Agent agent, const Barrier& barrier);
   static void add_remote(Barrier& barrier, const Knowledge& told);
   static void note_signaller(Barrier& barrier, std::pair<uint32_t, uint8_t> who);
   static void add_completion(Knowledge& knowledge, const Work& work);

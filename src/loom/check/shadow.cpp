@@ -6,14 +6,13 @@
 namespace warploom::loom::check {
 
 Record Viewpoint::record(Proxy proxy, uint32_t site) const {
-  if (work_ != nullptr) return {work_->stamp.slot, work_->stamp.tick, 0, proxy, site};
+  if (work_ != nullptr) return Record::of(work_->stamp, 0, proxy, site);
   const Stamp stamp = order_->note(agent_);
-  return {stamp.slot, stamp.tick, 1u << stamp.lane, proxy, site};
+  return Record::of(stamp, 1u << stamp.lane, proxy, site);
 }
 
 Record Viewpoint::record_of_warp(Proxy proxy, uint32_t site) const {
-  const Stamp stamp = order_->now(agent_);
-  return {stamp.slot, stamp.tick, ~0u, proxy, site};
+  return Record::of(order_->now(agent_), ~0u, proxy, site);
 }
 
 bool Viewpoint::covers(Plane plane, const Record& earlier) const {
@@ -61,6 +60,23 @@ bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, 
   else
     kind = Conflict::Kind::not_visible;
   return false;
+}
+
+Shadow::Reads& Shadow::Reads::operator=(const Reads& other) {
+  if (this == &other) return *this;
+  first_ = other.first_;
+  more_ = other.more_ == nullptr ? nullptr : std::make_unique<std::vector<Record>>(*other.more_);
+  return *this;
+}
+
+void Shadow::Reads::add(const Record& record) {
+  for (Record& read : first_) {
+    if (!read.nobody()) continue;
+    read = record;
+    return;
+  }
+  if (more_ == nullptr) more_ = std::make_unique<std::vector<Record>>();
+  more_->push_back(record);
 }
 
 template <class Visit>
@@ -114,23 +130,23 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
       first, count,
       [&](Cell& cell, uint32_t at) {
         Conflict::Kind kind{};
-        if (!cell.initialised)
+        if (!cell.initialised())
           report({Conflict::Kind::uninitialised, {}, record, false, false, at});
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
-        for (Record& read : cell.reads) {
-          if (read.slot != record.slot || read.proxy != record.proxy) continue;
+        bool known = false;
+        cell.reads.find([&](Record& read) {
+          if (read.slot != record.slot || read.proxy != record.proxy) return false;
           // The same warp at the same moment, or an operation behind the one that read before.
-          if (read.tick == record.tick && read.site == record.site) {
+          if (read.tick == record.tick && read.site == record.site)
             read.lanes |= record.lanes;
-            return;
-          }
-          if (read.lanes == record.lanes && read.tick <= record.tick) {
+          else if (read.lanes == record.lanes && read.tick <= record.tick)
             read = record;
-            return;
-          }
-        }
-        cell.reads.push_back(record);
+          else
+            return false;
+          return known = true;
+        });
+        if (!known) cell.reads.add(record);
       },
       false);
 }
@@ -142,17 +158,18 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         Conflict::Kind kind{};
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
           report({kind, cell.write, record, true, true, at});
-        for (const Record& read : cell.reads)
+        cell.reads.find([&](const Record& read) {
           if (!ordered(view, read, false, record, true, kind)) report({kind, read, record, false, true, at});
+          return false;
+        });
         cell.reads.clear();
         cell.write = record;
-        cell.initialised = true;
       },
       true);
 }
 
 bool Shadow::initialised(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last) {
-  if (node.parts == nullptr) return node.cell.initialised;
+  if (node.parts == nullptr) return node.cell.initialised();
   const uint32_t part = part_cells[level + 1];
   for (uint32_t i = 0; i < part_cells[level] / part; ++i) {
     const uint32_t at = begin + i * part;
@@ -178,7 +195,7 @@ void Shadow::initialise(uint32_t first, uint32_t count) {
       first, count,
       [](Cell& cell, uint32_t) {
         cell = Cell();
-        cell.initialised = true;
+        cell.initialise();
       },
       true);
 }

@@ -5,7 +5,8 @@
 // is touched, and again once all of it is written.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,14 +17,17 @@ namespace warploom::loom::check {
 
 enum class Proxy : uint8_t { generic, async, tensor };
 
-/// One access, or the same one by several lanes of a warp.
+/// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
-  uint32_t slot = 0;
+  uint32_t slot : 24 = 0;
+  Proxy proxy : 8 = Proxy::generic;
   uint32_t tick = 0;   ///< 0: nobody
   uint32_t lanes = 0;  ///< of a warp's slot; 0 for asynchronous work
-  Proxy proxy = Proxy::generic;
-  uint32_t site = 0;  ///< whatever the caller wants to find again
+  uint32_t site = 0;   ///< whatever the caller wants to find again
 
+  static Record of(const Stamp& stamp, uint32_t lanes, Proxy proxy = Proxy::generic, uint32_t site = 0) {
+    return {.slot = stamp.slot & 0xffffff, .proxy = proxy, .tick = stamp.tick, .lanes = lanes, .site = site};
+  }
   bool nobody() const { return tick == 0; }
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -94,15 +98,47 @@ class Shadow {
   void initialise(uint32_t first, uint32_t count);
 
  private:
+  /// Two of them as a rule: a tile is read by one warpgroup, or by two.
+  class Reads {
+   public:
+    Reads() = default;
+    Reads(const Reads& other) { *this = other; }
+    Reads(Reads&& other) noexcept = default;
+    Reads& operator=(const Reads& other);
+    Reads& operator=(Reads&& other) noexcept = default;
+    ~Reads() = default;
+
+    void add(const Record& record);
+    void clear() {
+      first_ = {};
+      more_.reset();
+    }
+    /// Until `visit` says true.
+    template <class Visit>
+    void find(const Visit& visit) {
+      for (Record& read : first_) {
+        if (read.nobody() || visit(read)) return;
+      }
+      if (more_ != nullptr) std::ranges::any_of(*more_, visit);
+    }
+
+   private:
+    std::array<Record, 2> first_;
+    std::unique_ptr<std::vector<Record>> more_;
+  };
   struct Cell {
     Record write;
-    bool initialised = false;
-    boost::container::small_vector<Record, 2> reads;
+    Reads reads;
+
+    bool initialised() const { return !write.nobody() || write.site != 0; }
+    void initialise() { write.site = before_the_run; }
+    static constexpr uint32_t before_the_run = ~0u;  ///< the site of what nobody wrote
   };
   struct Node {
     Cell cell;
     std::unique_ptr<Node[]> parts;
   };
+  static_assert(sizeof(Node) == 64);
   // What is one cell at first falls apart by these steps: a tile, swizzled rows, lines, units, words, single ones.
   static constexpr uint32_t part_cells[] = {8192, 1024, 128, 16, 4, 1};
 

@@ -150,8 +150,7 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
   const uint64_t bit = slot < 64 ? uint64_t{1} << slot : 0;
   if ((notes.known_to[elsewhere] & bit) != 0) return;
   const auto covered = [&](Plane plane, const Stamp& stamp) {
-    const Record record{.slot = stamp.slot, .tick = stamp.tick, .lanes = 1u << stamp.lane};
-    return view.covers(plane, record);
+    return view.covers(plane, Record::of(stamp, 1u << stamp.lane));
   };
   const bool fenced = notes.fenced && covered(Plane::happened, *notes.fenced);
   const bool seen = fenced || covered(Plane::visible, *notes.init);
@@ -180,23 +179,23 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
   const Order::BarrierId id = barrier.watched;
   const bool tells = barrier.cta == thread.cta || cluster_scope;
   if (recorder_ != nullptr) recorder_->signal(thread, barrier, kind, arrivals, bytes, tells);
-  if (barrier.cta != thread.cta)
-    came_into(*barrier.cta, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, "a signal");
+  const bool remote = barrier.cta != thread.cta;
+  const auto arrive = [&] {
+    return !tells   ? order_.arrive_relaxed(me, id, pc)
+           : remote ? order_.arrive_remote(me, id, pc)
+                    : order_.arrive(me, id, pc);
+  };
+  Stamp moment;
   switch (kind) {
-    case SignalKind::expect_tx: return order_.expect(me, id, pc);
-    case SignalKind::arrive_expect_tx: order_.expect(me, id, pc); break;
-    case SignalKind::complete_tx: {
-      order_.complete_tx(me, id, pc);
-      return;
-    }
-    default: break;
+    case SignalKind::expect_tx: moment = order_.expect(me, id, pc); break;
+    case SignalKind::complete_tx: moment = order_.complete_tx(me, id, pc); break;
+    case SignalKind::arrive_expect_tx:
+      order_.expect(me, id, pc);
+      moment = arrive();
+      break;
+    default: moment = arrive();
   }
-  if (!tells)
-    order_.arrive_relaxed(me, id, pc);
-  else if (barrier.cta != thread.cta)
-    order_.arrive_remote(me, id, pc);
-  else
-    order_.arrive(me, id, pc);
+  if (remote) came_into(*barrier.cta, moment, pc, *thread.warp, 1u << thread.id.lane, "a signal");
 }
 
 void Watch::phase_completed(const Barrier& barrier) {

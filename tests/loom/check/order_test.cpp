@@ -197,6 +197,7 @@ TEST(Order, AWarpPassesAWaitAsItsLanesDo) {
       order->synchronise(1, everybody);
       for (uint8_t lane = 0; lane < 32; ++lane)
         if ((apart >> lane & 1) != 0) order->arrive({1, lane}, second);
+      ASSERT_EQ(order->note({0, 0}), (Stamp{0, 1, 0}));
       order->arrive({0, 0}, first);
       order->phase_completed(first);
       if (order == &together)
@@ -219,6 +220,57 @@ TEST(Order, AWarpPassesAWaitAsItsLanesDo) {
       EXPECT_FALSE(late.empty());
     }
   }
+}
+
+TEST(Order, AnArrivalOfALaneSaysNothingOfThoseOfOthers) {
+  for (const bool busy : {false, true}) {  // whether lanes have done anything else since they met
+    Order order(3);
+    const Order::BarrierId left = order.make_barrier(), right = order.make_barrier();
+    order.synchronise(0, everybody);
+    const auto arrive = [&](uint8_t lane, Order::BarrierId barrier) {
+      if (busy) order.note({0, lane});
+      return order.arrive({0, lane}, barrier);
+    };
+    const Stamp first = arrive(0, left), second = arrive(1, right);
+    EXPECT_TRUE(order.covers({0, 0}, Plane::happened, first));
+    EXPECT_FALSE(order.covers({0, 1}, Plane::happened, first));
+    EXPECT_TRUE(order.covers({0, 1}, Plane::happened, second));
+    order.phase_completed(left);
+    order.phase_completed(right);
+    order.passed({1, 0}, right, 1);
+    EXPECT_TRUE(order.covers({1, 0}, Plane::happened, second));
+    EXPECT_FALSE(order.covers({1, 0}, Plane::happened, first));
+    EXPECT_FALSE(order.knows_of_last_phase({1, 0}, left));
+    EXPECT_TRUE(order.knows_of_last_phase({0, 0}, left));
+    EXPECT_FALSE(order.knows_of_last_phase({0, 1}, left));
+    // Two lanes that meet know of each other's; so does everybody once all have met, and who hears of it then.
+    order.synchronise(0, 0x3);
+    EXPECT_TRUE(order.covers({0, 1}, Plane::happened, first));
+    EXPECT_FALSE(order.covers({0, 2}, Plane::happened, first));
+    order.synchronise(0, everybody);
+    EXPECT_TRUE(order.covers({0, 2}, Plane::happened, first));
+    EXPECT_TRUE(order.knows_of_last_phase({0, 7}, left));
+    order.arrive({0, 9}, right);
+    order.phase_completed(right);
+    order.passed({2, 0}, right, 2);
+    EXPECT_TRUE(order.covers({2, 0}, Plane::happened, first));
+    EXPECT_TRUE(order.knows_of_last_phase({2, 0}, left));
+  }
+}
+
+TEST(Order, ALaneThatArrivesTwiceIsBehindItself) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  bool early = false;
+  order.violated = [&](const Order::Violation& violation) { early = violation.rule == PhaseRule::arrival_early; };
+  order.synchronise(0, everybody);
+  order.arrive({0, 3}, barrier);
+  order.phase_completed(barrier);
+  order.arrive({0, 3}, barrier);
+  order.phase_completed(barrier);
+  EXPECT_FALSE(early);
+  order.arrive({0, 4}, barrier);  // nothing orders it behind lane 3
+  EXPECT_TRUE(early);
 }
 
 TEST(Order, OnlyLanesOfTheMaskMeet) {
