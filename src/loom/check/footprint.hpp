@@ -18,6 +18,7 @@ namespace warploom::loom::check {
 /// Parts of one CTA's shared memory, in units of 16 bytes.
 class LineSet {
  public:
+  static constexpr uint32_t unit_bytes = 16;
   void add(uint32_t offset);  ///< the unit that begins there
   void add(const LineSet& other);
   template <class Visit>

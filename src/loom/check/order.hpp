@@ -104,6 +104,8 @@ class Order {
   void fence_proxy_async(Agent agent);
   void tensor_fence_before(Agent agent);
   void tensor_fence_after(Agent agent);
+  /// Whether all lanes of the warp know the same, and have done the same.
+  bool alike(uint32_t warp) const { return warps_[warp].apart == 0; }
   /// Lanes of a warp that met in a collective.
   void synchronise(uint32_t warp, uint32_t mask);
   void learn(Agent agent, const KnowledgeRef& news);

@@ -134,8 +134,7 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
           report({Conflict::Kind::uninitialised, {}, record, false, false, at});
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
-        bool known = false;
-        cell.reads.find([&](Record& read) {
+        const bool known = cell.reads.any([&](Record& read) {
           if (read.slot != record.slot || read.proxy != record.proxy) return false;
           // The same warp at the same moment, or an operation behind the one that read before.
           if (read.tick == record.tick && read.site == record.site)
@@ -144,7 +143,7 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
             read = record;
           else
             return false;
-          return known = true;
+          return true;
         });
         if (!known) cell.reads.add(record);
       },
@@ -158,7 +157,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         Conflict::Kind kind{};
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
           report({kind, cell.write, record, true, true, at});
-        cell.reads.find([&](const Record& read) {
+        cell.reads.any([&](const Record& read) {
           if (!ordered(view, read, false, record, true, kind)) report({kind, read, record, false, true, at});
           return false;
         });
@@ -168,22 +167,45 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
       true);
 }
 
-bool Shadow::initialised(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last) {
-  if (node.parts == nullptr) return node.cell.initialised();
+void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record) {
+  visit(
+      first, count,
+      [&](Cell& cell, uint32_t) {
+        cell.reads.clear();
+        cell.write = record;
+      },
+      true);
+}
+
+template <class Holds>
+bool Shadow::all(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Holds& holds) {
+  if (node.parts == nullptr) return holds(node.cell);
   const uint32_t part = part_cells[level + 1];
-  for (uint32_t i = 0; i < part_cells[level] / part; ++i) {
-    const uint32_t at = begin + i * part;
-    if (at < last && first < at + part && !initialised(node.parts[i], level + 1, at, first, last)) return false;
-  }
+  const uint32_t from = first <= begin ? 0 : (first - begin) / part, to = std::min(last - begin, part_cells[level]);
+  for (uint32_t i = from; i * part < to; ++i)
+    if (!all(node.parts[i], level + 1, begin + i * part, first, last, holds)) return false;
+  return true;
+}
+
+template <class Holds>
+bool Shadow::all(uint32_t first, uint32_t count, const Holds& holds) const {
+  first += shift_;
+  const uint32_t last = first + count, span = part_cells[top_];
+  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
+    if (!all(blocks_[block], top_, block * span, first, last, holds)) return false;
   return true;
 }
 
 bool Shadow::initialised(uint32_t first, uint32_t count) const {
-  first += shift_;
-  const uint32_t last = first + count, span = part_cells[top_];
-  for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block)
-    if (!initialised(blocks_[block], top_, block * span, first, last)) return false;
-  return true;
+  return all(first, count, [](const Cell& cell) { return cell.initialised(); });
+}
+
+bool Shadow::writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const {
+  return all(first, count, [&](const Cell& cell) {
+    Conflict::Kind kind{};
+    if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) return false;
+    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, false, record, true, kind); });
+  });
 }
 
 void Shadow::forget(uint32_t first, uint32_t count) {

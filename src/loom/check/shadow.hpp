@@ -91,6 +91,9 @@ class Shadow {
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  /// Would `write` have anything to report? If not, `overwrite` does the same.
+  bool writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const;
+  void overwrite(uint32_t first, uint32_t count, const Record& record);
   bool initialised(uint32_t first, uint32_t count) const;
   /// Nobody has touched it, and nobody has written it.
   void forget(uint32_t first, uint32_t count);
@@ -113,16 +116,26 @@ class Shadow {
       first_ = {};
       more_.reset();
     }
-    /// Until `visit` says true.
-    template <class Visit>
-    void find(const Visit& visit) {
-      for (Record& read : first_) {
-        if (read.nobody() || visit(read)) return;
-      }
-      if (more_ != nullptr) std::ranges::any_of(*more_, visit);
+    /// Whether one of them is what `wanted` looks for; no further than that.
+    template <class Wanted>
+    bool any(const Wanted& wanted) {
+      return any(*this, wanted);
+    }
+    template <class Wanted>
+    bool any(const Wanted& wanted) const {
+      return any(*this, wanted);
     }
 
    private:
+    template <class Self, class Wanted>
+    static bool any(Self& self, const Wanted& wanted) {
+      for (auto& read : self.first_) {
+        if (read.nobody()) return false;
+        if (wanted(read)) return true;
+      }
+      return self.more_ != nullptr && std::ranges::any_of(*self.more_, wanted);
+    }
+
     std::array<Record, 2> first_;
     std::unique_ptr<std::vector<Record>> more_;
   };
@@ -145,7 +158,11 @@ class Shadow {
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
              bool unite);
-  static bool initialised(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last);
+  template <class Holds>
+  static bool all(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Holds& holds);
+  /// Of every cell.
+  template <class Holds>
+  bool all(uint32_t first, uint32_t count, const Holds& holds) const;
   template <class Visit>
   void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
 

@@ -71,6 +71,8 @@ uint32_t Watch::site(Pc pc, const Warp& warp, uint32_t lanes, const char* operat
 // ---- threads
 
 void Watch::synchronise(const Warp& warp, uint32_t mask) {
+  // Lanes that all know the same learn nothing from each other.
+  if (!gathered_.go_on(warp, all_lanes) || mask != all_lanes || !order_.alike(agent(warp).warp)) settle_stores();
   if (recorder_ != nullptr) recorder_->synchronise(warp, mask);
   order_.synchronise(agent(warp).warp, mask);
 }
@@ -86,11 +88,18 @@ void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint3
 
 void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
                    const char* operation) {
+  const Warp& warp = *thread.warp;
+  const uint32_t lane = 1u << thread.id.lane;
+  const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta;
+  if (!unit || !gathered_.go_on(warp, lane)) settle_stores();
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
-  touch_shared(pc, *thread.warp, owner, offset, bytes, write, view,
-               view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
+  const Record record = view.record(Proxy::generic, site(pc, warp, lane, operation));
+  if (unit)
+    gather(warp, pc, record, offset);
+  else
+    touch_shared(pc, warp, owner, offset, bytes, write, view, record);
   if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, operation);
   order_.accessed_shared(me);
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
@@ -98,16 +107,41 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
 
 void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
                    const char* operation) {
+  const bool units = write && bytes == LineSet::unit_bytes && order_.alike(agent(warp).warp);
+  if (!units || !gathered_.go_on(warp, all_lanes)) settle_stores();
   const Viewpoint view(order_, agent(warp));
   const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, operation));
   for (const uint32_t offset : offsets) {
     if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
-    touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
+    if (units)
+      gather(warp, pc, record, offset);
+    else
+      touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
   }
   order_.accessed_shared_all(agent(warp).warp);
 }
 
+void Watch::check_stores() {
+  const Warp& warp = *std::exchange(gathered_.warp, nullptr);
+  const Viewpoint view(order_, agent(warp, static_cast<uint8_t>(std::countr_zero(gathered_.lanes))));
+  Shadow& shadow = shared_[rank_of(*warp.cta)];
+  // They are one moment to all others: nobody has heard of the first that has not heard of the last. So they are told
+  // as one, and found again at the place of the last.
+  const Record record = gathered_.each.back().record;
+  bool clean = true;
+  gathered_.lines.for_each(
+      [&](uint32_t first, uint32_t count) { clean = clean && shadow.writable(first, count, view, record); });
+  if (clean)
+    gathered_.lines.for_each([&](uint32_t first, uint32_t count) { shadow.overwrite(first, count, record); });
+  else
+    for (const Stores::One& one : gathered_.each)
+      touch(one.pc, warp, shadow, one.offset, LineSet::unit_bytes, true, view, one.record, false);
+  gathered_.each.clear();
+  gathered_.lines.clear();
+}
+
 void Watch::fence_proxy_async(Thread& thread, bool release) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->fence_proxy(thread);
   order_.fence_proxy_async(agent(thread));
   released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = release;
@@ -115,6 +149,7 @@ void Watch::fence_proxy_async(Thread& thread, bool release) {
 }
 
 void Watch::tensor_fence(Thread& thread, bool before) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->tensor_fence(thread, before);
   if (before)
     order_.tensor_fence_before(agent(thread));
@@ -123,6 +158,7 @@ void Watch::tensor_fence(Thread& thread, bool before) {
 }
 
 void Watch::fence_mbarrier_init(Thread& thread) {
+  settle_stores();
   if (fresh_inits_.empty()) return;
   const Agent me = agent(thread);
   std::erase_if(fresh_inits_, [&](const auto& fresh) {
@@ -135,6 +171,7 @@ void Watch::fence_mbarrier_init(Thread& thread) {
 // ---- mbarriers
 
 void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
+  settle_stores();
   barrier.watched = order_.make_barrier();
   const Stamp now = order_.note(agent(thread));
   barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
@@ -174,6 +211,7 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
 
 void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
                    bool cluster_scope) {
+  settle_stores();
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "an arrival");
   const Order::BarrierId id = barrier.watched;
@@ -204,6 +242,7 @@ void Watch::phase_completed(const Barrier& barrier) {
 }
 
 void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->passed(thread, barrier, phases);
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a wait");
@@ -211,6 +250,7 @@ void Watch::passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phase
 }
 
 void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope) {
+  settle_stores();
   if (recorder_ != nullptr)
     for (Thread* lane : warp.lanes) recorder_->passed(*lane, barrier, phases);
   const Agent me = agent(warp);
@@ -219,6 +259,7 @@ void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t pha
 }
 
 void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
+  settle_stores();
   order_.polled(agent(thread), barrier.watched, phases, pc);
 }
 
@@ -235,11 +276,13 @@ Order::BarrierId Watch::number_of(const NamedBarrier& barrier) {
 }
 
 void Watch::arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->arrive(warp, barrier);
   order_.arrive(agent(warp), number_of(barrier), pc);
 }
 
 void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waiting) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->completed(barrier, waiting);
   const Order::BarrierId id = number_of(barrier);
   order_.phase_completed(id);
@@ -247,6 +290,7 @@ void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waitin
 }
 
 void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
+  settle_stores();
   const bool tells = release || released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread];
   if (recorder_ != nullptr) recorder_->cluster_arrive(thread, tells);
   if (tells)
@@ -258,6 +302,7 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
 
 void Watch::cluster_passed(Thread& thread, Pc pc) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->cluster_passed(thread);
   order_.passed(agent(thread), cluster_barrier_, order_.phases(cluster_barrier_), pc);
 }

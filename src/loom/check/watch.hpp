@@ -68,7 +68,10 @@ class Watch {
   void fence_mbarrier_init(Thread& thread);
 
   /// atom.acq_rel on a word of shared memory: it tells and learns.
-  void shared_atomic(Thread& thread, const void* word) { order_.exchange(agent(thread), words_[word]); }
+  void shared_atomic(Thread& thread, const void* word) {
+    settle_stores();
+    order_.exchange(agent(thread), words_[word]);
+  }
 
   // ---- global memory (watch_global.cpp)
   void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write);
@@ -169,6 +172,35 @@ class Watch {
     WorkRef waited;
     KnowledgeRef told;
   };
+  /// What a warp writes with one stmatrix after the other, or a thread with one 16-byte store after the other, while
+  /// nothing else happens to it or to shared memory: tiles are whole lines once it is done, and checked as such. Every
+  /// other event settles it first.
+  struct Stores {
+    struct One {
+      Pc pc = nullptr;
+      Record record;
+      uint32_t offset = 0;
+    };
+    const Warp* warp = nullptr;
+    uint32_t lanes = 0;     ///< all of them, or one
+    std::vector<One> each;  ///< units of 16 bytes
+    LineSet lines;
+
+    bool go_on(const Warp& who, uint32_t which) const {
+      constexpr size_t most = 1024;
+      return warp == &who && lanes == which && each.size() < most;
+    }
+  };
+  void gather(const Warp& warp, Pc pc, const Record& record, uint32_t offset) {
+    gathered_.warp = &warp;
+    gathered_.lanes = record.lanes;
+    gathered_.each.push_back({pc, record, offset});
+    gathered_.lines.add(offset);
+  }
+  void settle_stores() {
+    if (gathered_.warp != nullptr) check_stores();
+  }
+  void check_stores();
   /// A thread's tcgen05 work on some columns: later work on them is ordered behind.
   struct TensorWork {
     WorkRef work;
@@ -189,6 +221,7 @@ class Watch {
              const Record& record, bool tensor);
   void touch_shared(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
                     const Viewpoint& view, const Record& record) {
+    settle_stores();
     touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false);
   }
   void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
@@ -260,7 +293,8 @@ class Watch {
   std::vector<WgmmaIssuer> wgmma_issuers_;       ///< one per warp of the cluster
   std::unordered_map<uint64_t, Stamp> writers_;  ///< the last work that wrote some bytes of shared memory, by place
   std::vector<Batch> wgmmas_;                    ///< one per warpgroup of the cluster
-  std::vector<bool> released_;                   ///< threads of the cluster: by a release fence
+  Stores gathered_;
+  std::vector<bool> released_;                           ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;  ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
   std::vector<std::optional<Stamp>> allocations_;  ///< of each CTA's tensor memory: the latest change

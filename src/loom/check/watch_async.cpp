@@ -34,6 +34,7 @@ bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) { retur
 }  // namespace
 
 void Watch::issue(AsyncOp& op) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->issue(op);
   const Warp& warp = *op.issuer->warp;
   const uint32_t lane = 1u << op.issuer->id.lane;
@@ -111,6 +112,7 @@ void Watch::finished(const AsyncOp& op) {
 }
 
 void Watch::learn(Thread& thread, std::vector<WorkRef>& works) {
+  settle_stores();
   if (recorder_ != nullptr && !works.empty()) recorder_->learn(thread, works.size());
   for (const WorkRef& work : works) order_.learn(agent(thread), *work);
   works.clear();
@@ -133,6 +135,7 @@ void Watch::flush(Batch& batch) {
 }
 
 void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->wgmma(warp, op);
   // A warp's part may begin when that warp has come to it, whatever it learns while it goes on.
   const Agent me = agent(warp);
@@ -168,6 +171,7 @@ void Watch::wgmma_commit(const Warp& warp) {
 }
 
 void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
+  settle_stores();
   if (last.work == nullptr) return;
   if (recorder_ != nullptr) recorder_->wgmma_waited(warp, last);
   Batch& batch = wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps];
@@ -289,6 +293,7 @@ void Watch::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
 }
 
 void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
+  settle_stores();
   for (uint32_t group = 0; group < tmem_groups; ++group)
     tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
   access(warp, pc, {&slot, 1}, sizeof(uint32_t), true, "tcgen05.alloc");
@@ -296,6 +301,7 @@ void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t co
 }
 
 void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->tensor_freed(warp, cta, column, columns);
   if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
   const Viewpoint view(order_, agent(warp));
@@ -306,6 +312,7 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
 }
 
 void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
+  settle_stores();
   if (recorder_ != nullptr) recorder_->tensor_access(warp, access);
   const auto work = std::make_shared<Work>(order_.begin(agent(warp), Tells::tensor));
   access.work = work;
@@ -317,6 +324,7 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
 }
 
 void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {
+  settle_stores();
   if (access.work == nullptr) return;
   if (recorder_ != nullptr) recorder_->tensor_waited(warp);
   order_.learn_tensor_all(agent(warp).warp, *access.work);

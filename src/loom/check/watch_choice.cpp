@@ -14,6 +14,7 @@ size_t Watch::add_point(Pc pc, const char* operation, const Decision& decision) 
 
 void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, bool complete, bool answer,
                    const Decision& decision) {
+  settle_stores();
   const Agent me = agent(thread);
   const size_t point = add_point(pc, "mbarrier.test_wait", decision);
   if (complete) {
@@ -36,6 +37,7 @@ void Watch::settle_tests(Order::BarrierId id) {
 
 void Watch::visited(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch,
                     const Decision& decision) {
+  settle_stores();
   const Agent me = agent(thread);
   const size_t point = add_point(pc, operation, decision);
   points_[point].matters = of_launch || decision.choice != Choice::go;

@@ -25,6 +25,7 @@ void Watch::came_into(const Cta& cta, const Stamp& stamp, Pc pc, const Warp& war
 }
 
 void Watch::exited(const Thread& thread) {
+  settle_stores();
   std::vector<Incoming>& list = incoming_[rank_of(*thread.cta)];
   if (list.empty()) return;
   const Agent me = agent(thread);

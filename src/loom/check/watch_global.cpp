@@ -53,6 +53,7 @@ void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t byte
 }
 
 void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write) {
+  settle_stores();
   if (!global_->follows(begin, static_cast<const std::byte*>(begin) + bytes)) return;
   const Agent me = agent(thread);
   // The lane is the access's own, not the place's.
@@ -80,6 +81,7 @@ void Watch::acquire(Thread& thread, std::span<const GlobalMemory::Release> relea
 }
 
 void Watch::global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes, MemoryOrder order, MemoryScope scope) {
+  settle_stores();
   const Agent me = agent(thread);
   const uint32_t cta = thread.cta->rank, cluster = cluster_.index();
   FenceNotes& notes = fence_notes_[&thread];
@@ -109,6 +111,7 @@ void Watch::global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes,
 }
 
 void Watch::fence(Thread& thread, MemoryScope scope) {
+  settle_stores();
   FenceNotes& notes = fence_notes_[&thread];
   const uint32_t cta = thread.cta->rank, cluster = cluster_.index();
   std::vector<GlobalMemory::Release> heard;
@@ -122,6 +125,7 @@ void Watch::fence(Thread& thread, MemoryScope scope) {
 }
 
 void Watch::fence_proxy_global(Thread& thread) {
+  settle_stores();
   if (!global_->fences_matter()) return;
   const Agent me = agent(thread);
   const Stamp at = order_.now(me);
@@ -217,6 +221,7 @@ void Watch::issue_global(const AsyncOp& op, uint32_t at) {
 void Watch::bulk_committed(const Thread& thread, const BulkGroup& group) { stores_[&thread].push_back(group.store); }
 
 void Watch::bulk_waited(const Thread& thread, uint32_t pending) {
+  settle_stores();
   std::vector<uint32_t>& groups = stores_[&thread];
   if (groups.size() <= pending) return;
   const Stamp waited = order_.mark(agent(thread));

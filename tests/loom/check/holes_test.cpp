@@ -120,5 +120,33 @@ TEST(Holes, ALaneThatArrivesForItsWarpSaysNothingOfTheOthers) {
                   {"RACE-SMEM", "UNINIT-SMEM"});
 }
 
+struct Staged {
+  alignas(128) uint32_t line[8][32];
+  uint32_t seen;
+};
+
+TEST(Holes, OneOfSeveralStmatrixThatFillALine) {
+  // Warp 1 still reads the last unit of a line that warp 0 fills with one stmatrix after the other.
+  const Launch launch{.threads = 64, .shared_bytes = sizeof(Staged)};
+  const auto kernel = [](bool buggy) {
+    auto& s = shared<Staged>();
+    for (uint32_t i = thread_index(); i < 8 * 32; i += 64) store_shared(&s.line[i / 32][i % 32], i);
+    syncthreads();
+    if (warp_index() == 0) {
+      if (!buggy) syncthreads();
+      const uint32_t registers[1] = {lane_index()};
+      const uint32_t row = lane_index() % 8;
+      for (uint32_t unit = 0; unit < 7; ++unit) store_matrix<1>(address(s.line[row][unit * 4]), registers);
+      OFFENDING(store_matrix<1>(address(s.line[row][28]), registers));
+      syncwarp();
+      if (buggy) syncthreads();
+    } else {
+      if (lane_index() == 0) store_shared(&s.seen, load_shared(&s.line[3][28]));
+      syncthreads();
+    }
+  };
+  always_reported(launch, kernel, {"RACE-SMEM"});
+}
+
 }  // namespace
 }  // namespace warploom::loom

@@ -141,11 +141,16 @@ TEST(Shadow, LinesAreAnEconomyOnly) {
         any = true;
         EXPECT_TRUE(expected[conflict.at]) << "cell " << conflict.at;
       };
-      if (writes)
-        lines.write(first, size, view, record, note);
-      else
-        lines.read(first, size, view, record, note);
       for (uint32_t i = 0; i < cells; ++i) any_expected = any_expected || expected[i];
+      if (writes) {
+        ASSERT_EQ(lines.writable(first, size, view, record), !any_expected);
+        if (any_expected || random.one_in(2))
+          lines.write(first, size, view, record, note);
+        else
+          lines.overwrite(first, size, record);
+      } else {
+        lines.read(first, size, view, record, note);
+      }
       ASSERT_EQ(any, any_expected);
     }
   }
