@@ -123,7 +123,10 @@ class Maps {
 
 Path d_path(const GemmProblem& p, const GemmShape& shape) { return path_of(p.d, p.batch, shape); }
 Path c_path(const GemmProblem& p, const GemmShape& shape) {
-  return p.beta == 0.0f ? Path::none : path_of(p.c, p.batch, shape);
+  if (p.beta == 0.0f) return Path::none;
+  // A tile whose last unit is narrower loads C beyond its end. In place that is where its neighbour stores D.
+  const bool beyond = shape.rest_columns != 0 || (shape.fuses && shape.tile_right % shape.plain_columns != 0);
+  return beyond && p.c.data == p.d.data ? Path::plain : path_of(p.c, p.batch, shape);
 }
 bool plain_output(const GemmProblem& p, const GemmShape& shape, int splits) {
   return !shape.swap && splits == 1 && p.beta == 0.0f && p.bias.along == BiasAlong::none &&

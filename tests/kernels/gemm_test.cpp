@@ -122,6 +122,23 @@ TEST(GemmEpilogues, EveryCombination) {
   }
 }
 
+TEST(GemmEpilogues, InPlaceNoTileReadsItsNeighbours) {
+  for (const GemmConfig& config : gemm_configs()) {
+    const GemmShape& shape = config.shape;
+    if (shape.chip != Chip::sm90 || shape.tile_right % 64 == 0 || shape.swap) continue;
+    for (const bool quick : {false, true})  // as `fused` wants it
+      expect_right(config, {.spec = {.m = 130,
+                                     .n = 3 * shape.tile_right - 16,
+                                     .k = 64,
+                                     .d = config.scaling == Scaling::none && quick ? config.a : DType::bf16,
+                                     .bias = BiasAlong::n,
+                                     .activation = Activation::silu,
+                                     .alpha = quick ? 1.0f : 0.5f,
+                                     .beta = -1.0f,
+                                     .in_place = true}});
+  }
+}
+
 TEST(GemmEpilogues, Activations) {
   for (const GemmConfig& config : gemm_configs()) {
     if (config.shape.tile_left != 64 || config.a != DType::bf16) continue;
