@@ -94,7 +94,15 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
 
 }  // namespace
 
-Json json_of(const loom::Verdict& verdict) {
+std::string ProblemVerdict::sentence() const {
+  if (nothing_to_compute)
+    return fmt::format("nothing to compute ({}): no kernel is launched, so there is nothing to check.", what);
+  const bool tried_more = kind == Kind::holds && exploration.done > 1;
+  return Verdict::sentence() +
+         (tried_more ? fmt::format(" {} schedules were tried, and all agree.", exploration.done) : "");
+}
+
+Json json_of(const ProblemVerdict& verdict) {
   constexpr const char* kinds[] = {"holds", "none_found", "fails", "wrong_result"};
   Json points = Json::array();
   for (const loom::Point& point : verdict.points)
@@ -112,12 +120,12 @@ Json json_of(const loom::Verdict& verdict) {
   return json;
 }
 
-void print(const loom::Verdict& verdict) {
+void print(const ProblemVerdict& verdict) {
   if (verdict.kind == loom::Verdict::Kind::fails) fmt::print("{}", to_text(verdict.report, isatty(STDOUT_FILENO) != 0));
   fmt::print("{}\n", verdict.sentence());
 }
 
-Result<loom::Verdict> verdict_of(const RunArguments& arguments, const CheckArguments& how) {
+Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how) {
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
   if (!prepared) return Error{prepared.error()};
   Session& session = **prepared;
@@ -132,7 +140,8 @@ Result<loom::Verdict> verdict_of(const RunArguments& arguments, const CheckArgum
     fmt::print(stderr, "\r{} schedules tried, {} decisions to go ", state.done, state.frontier.size());
     std::fflush(stderr);
   };
-  loom::Verdict verdict = loom::check(subject_of(session, arguments.kernel), *options);
+  ProblemVerdict verdict{loom::check(subject_of(session, arguments.kernel), *options),
+                         session.m() == 0 || session.n() == 0 || session.batch() == 0};
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r{:60}\r", "");
   if (!how.resume.empty() && trouble.empty()) trouble = write_state(how.resume, verdict.exploration);
   if (!trouble.empty()) return Error{trouble};
@@ -142,7 +151,7 @@ Result<loom::Verdict> verdict_of(const RunArguments& arguments, const CheckArgum
 int check(const RunArguments& arguments, const CheckArguments& how) {
   if (how.all) return check_all(arguments, how);
   if (arguments.kernel.empty()) return bad("name a kernel, or give --all", arguments.json);
-  Result<loom::Verdict> verdict = verdict_of(arguments, how);
+  Result<ProblemVerdict> verdict = verdict_of(arguments, how);
   if (!verdict) return bad(verdict.error(), arguments.json);
   if (arguments.json)
     fmt::print("{}\n", json_of(*verdict).dump(2));

@@ -18,6 +18,7 @@ const char* major_name(Major major) { return major == Major::k ? "k" : "mn"; }
 std::vector<RunArguments> problems_for(const GemmConfig& config, const RunArguments& common) {
   const GemmShape& shape = config.shape;
   RunArguments a = common;
+  a.given.clear();  // what follows is nobody's option
   a.kernel = config.scaling == Scaling::none ? "gemm" : "blockwise-fp8";
   a.on = shape.chip == Chip::sm90 ? "loom:sm90" : "loom:sm100";
   a.config = config.key;
@@ -43,14 +44,27 @@ std::vector<RunArguments> problems_for(const GemmConfig& config, const RunArgume
   if (config.scaling != Scaling::none) partial.n = partial.n / 8 * 8;
   partial.k = k_block * 3 + 24;
   partial.beta = 1;
-  partial.bias = "n";
-  partial.activation = "relu";
+  if (!common.gave("--bias")) partial.bias = "n";
+  if (!common.gave("--activation")) partial.activation = "relu";
   return {whole, partial};
+}
+
+/// "" or which options would have no effect.
+std::string without_effect(const RunArguments& arguments, const CheckArguments& how) {
+  if (!how.resume.empty()) return "--resume keeps one exploration, and --all makes one per problem; leave it out";
+  std::vector<std::string> left_out;
+  if (!arguments.kernel.empty()) left_out.push_back(arguments.kernel);
+  for (const char* option : {"--m", "--n", "--k", "--beta", "--a-type", "--b-type", "--a-major", "--b-major",
+                             "--b-scales", "--sms", "--on", "--config", "--tensors"})
+    if (arguments.gave(option)) left_out.emplace_back(option);
+  if (left_out.empty()) return {};
+  return fmt::format("--all checks every kernel on problems of its own; leave out {}", in_words(left_out));
 }
 
 }  // namespace
 
 int check_all(const RunArguments& arguments, const CheckArguments& how) {
+  if (std::string problem = without_effect(arguments, how); !problem.empty()) return bad(problem, arguments.json);
   std::vector<RunArguments> problems;
   for (Chip chip : {Chip::sm90, Chip::sm100})
     for (const GemmConfig& config : gemm_configs(chip))
@@ -61,7 +75,7 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
   size_t counts[4] = {};
   for (const RunArguments& problem : problems) {
     const auto begun = std::chrono::steady_clock::now();
-    Result<loom::Verdict> verdict = verdict_of(problem, how);
+    Result<ProblemVerdict> verdict = verdict_of(problem, how);
     if (!verdict) return bad(fmt::format("{}: {}", problem.config, verdict.error()), arguments.json);
     ++counts[static_cast<size_t>(verdict->kind)];
     if (arguments.json) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct RunArguments {
   int launches = 1;     ///< on the GPU
   std::string tensors;  ///< a safetensors file to read operands from
   std::string out;      ///< one to write D to
+
+  std::set<std::string> given = {};  ///< options on the command line; the others are as they are here
+  bool gave(const char* option) const { return given.contains(option); }
 };
 
 struct CheckArguments {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/refusals.hpp"
 #include "cli/safetensors.hpp"
 #include "cli/session.hpp"
 #include "warploom/kernels/gemm_gpu_hook.hpp"
@@ -45,6 +46,13 @@ struct Reader {
   }
 };
 
+double bytes_of(const GemmDataSpec& s) {
+  const double m = s.m, n = s.n, k = s.k;
+  return s.batch * ((m * size_of(s.a) + n * size_of(s.b)) * k + 2 * m * n * size_of(s.d));
+}
+
+}  // namespace
+
 Result<GemmDataSpec> spec_of(const RunArguments& a) {
   GemmDataSpec spec;
   constexpr int64_t largest = 1 << 24;
@@ -59,7 +67,7 @@ Result<GemmDataSpec> spec_of(const RunArguments& a) {
   spec.beta = a.beta;
   spec.seed = a.data_seed;
   Reader read;
-  read(spec.fill, parse_fill(a.fill));
+  read(spec.fill, fill_of(a));
   read(spec.d, type_of("--d-type", a.d_type));
   read(spec.bias_type, type_of("--bias-type", a.bias_type));
   if (a.kernel == "blockwise-fp8") {
@@ -86,13 +94,8 @@ Result<GemmDataSpec> spec_of(const RunArguments& a) {
   return spec;
 }
 
-double bytes_of(const GemmDataSpec& s) {
-  const double m = s.m, n = s.n, k = s.k;
-  return s.batch * ((m * size_of(s.a) + n * size_of(s.b)) * k + 2 * m * n * size_of(s.d));
-}
-
-/// The problem of a spec, at addresses that nobody may touch, far enough apart.
 GemmProblem described(const GemmDataSpec& s) {
+  // Far enough apart for any tensor.
   auto address = [next = uintptr_t{1} << 44]() mutable { return reinterpret_cast<void*>(next += uintptr_t{1} << 42); };
   auto round_up = [](int64_t value, int64_t to) { return (std::max<int64_t>(value, 1) + to - 1) / to * to; };
   auto operand = [&](DType type, Major major, int64_t rows) {
@@ -124,6 +127,8 @@ GemmProblem described(const GemmDataSpec& s) {
   return p;
 }
 
+namespace {
+
 // ---- tensors from a file
 
 std::string text_of(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
@@ -141,6 +146,15 @@ std::optional<Matrices> matrices_of(const SafeTensor& tensor) {
 
 /// Shapes and types from the file into `spec`, tensors into `sources`; "" or what does not fit.
 std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSources& sources) {
+  const std::pair<const char*, bool> needed[] = {{"a", true},
+                                                 {"b", true},
+                                                 {"c", spec.beta != 0.0f},
+                                                 {"bias", spec.bias != BiasAlong::none},
+                                                 {"a_scales", spec.scaling != Scaling::none},
+                                                 {"b_scales", spec.scaling != Scaling::none}};
+  for (const auto& [name, is_needed] : needed)
+    if (is_needed)
+      if (std::string reason = file.why_unread(name); !reason.empty()) return reason;
   const SafeTensor *a = file.find("a"), *b = file.find("b"), *c = file.find("c"), *bias = file.find("bias");
   if (a == nullptr || b == nullptr)
     return fmt::format("the file has no tensor '{}'; it has {}", a == nullptr ? "a" : "b", file.names());
@@ -212,7 +226,7 @@ constexpr const char* no_gpu =
 Result<GemmPlan> plan_as_asked(const RunArguments& a, const GemmProblem& problem, const ChipLimits& chip) {
   if (!a.config.empty() && a.config != "auto") {
     Result<const GemmConfig*> config = find_gemm_config(a.config);
-    if (!config) return Error{config.error()};
+    if (!config) return Error{no_config(a, problem.scaling, chip.chip)};
     if ((*config)->shape.chip != chip.chip)
       return Error{fmt::format("configuration {} is for {}, not for {}", a.config, name_of((*config)->shape.chip),
                                name_of(chip.chip))};
@@ -231,19 +245,17 @@ ChipLimits GemmSession::chip_of(const RunArguments& arguments) {
   return chip;
 }
 
-Result<GemmProblem> GemmSession::describe(const RunArguments& arguments) {
-  Result<GemmDataSpec> spec = spec_of(arguments);
-  if (!spec) return Error{spec.error()};
-  return described(*spec);
+std::string GemmSession::why_no_gpu() {
+  const GemmGpuHook* gpu = gemm_gpu_hook();
+  if (gpu == nullptr) return no_gpu;
+  const Result<std::string> device = gpu->device();
+  return device ? "" : device.error();
 }
 
 Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& arguments, loom::Schedule schedule) {
   RunArguments a = arguments;
-  if (a.on == "gpu") {
-    const GemmGpuHook* gpu = gemm_gpu_hook();
-    if (gpu == nullptr) return Error{no_gpu};
-    if (Result<std::string> device = gpu->device(); !device) return Error{device.error()};
-  }
+  if (a.on == "gpu")
+    if (std::string reason = why_no_gpu(); !reason.empty()) return Error{reason};
   Result<GemmDataSpec> spec = spec_of(a);
   if (!spec) return Error{spec.error()};
   GemmSources sources;
@@ -252,15 +264,20 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
     Result<SafeTensors> read = SafeTensors::read(a.tensors);
     if (!read) return Error{read.error()};
     file.emplace(std::move(*read));
-    if (std::string problem = take_tensors(*file, *spec, sources); !problem.empty())
-      return Error{fmt::format("{}: {}", a.tensors, problem)};
+    std::string problem = take_tensors(*file, *spec, sources);
+    if (problem.empty()) problem = contradiction(a, *spec);
+    if (!problem.empty()) return Error{fmt::format("{}: {}", a.tensors, problem)};
   }
   if (const double bytes = bytes_of(*spec); bytes > 8e9)
     return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
   const ChipLimits chip = chip_of(a);
-  if (std::string reason = why_not(described(*spec), chip.chip); !reason.empty()) return Error{reason};
+  if (std::string reason = refusal(a, *spec, chip.chip); !reason.empty()) return Error{reason};
   std::unique_ptr<GemmSession> session(new GemmSession(a, schedule, GemmData(*spec, sources)));
-  if (spec->fill == Fill::ring && session->data_.ring() == 0) return Error{no_ring};
+  if (spec->fill == Fill::ring && session->data_.ring() == 0)
+    return Error{
+        fmt::format("{} ring: K is so long that not even sums of zeros and ones are exact in D; a shorter K, or "
+                    "--d-type f32",
+                    fill_option(a))};
   Result<GemmPlan> planned = plan_as_asked(a, session->data_.problem(), chip);
   if (!planned) return Error{planned.error()};
   session->plan_ = *planned;

@@ -2,9 +2,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
 
 #include "bench/program.hpp"
 #include "cli/commands.hpp"
+#include "cli/tell.hpp"
 
 namespace {
 
@@ -40,8 +43,6 @@ void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("--splits", a.splits, "CTAs that share the K of a tile; 0: the planner's choice")
       ->capture_default_str();
   command.add_option("--tensors", a.tensors, "A safetensors file: a, b, and as asked for c, bias, a_scales, b_scales");
-  command.add_option("--out", a.out, "A safetensors file to write d to");
-  command.add_option("--launches", a.launches, "On a GPU: how often, for the median")->capture_default_str();
   command.add_option("--schedule", a.schedule,
                      "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
   command.add_option("--policy", a.policy, "eager, lazy, random or adversarial");
@@ -57,6 +58,20 @@ void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
   command.add_option("--workers", a.workers, "OS threads; 0: one per core")->capture_default_str();
 }
 
+/// The options of a command that its user typed, by their first names.
+std::set<std::string> given_to(const CLI::App& command) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0) names.insert(option->get_name());
+  return names;
+}
+
+/// Asked for on the command line, whether or not that can be parsed. To bench, --json is a file.
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  return std::find(words.begin(), words.end(), "--json") != words.end() && words.front() != "bench";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,6 +82,8 @@ int main(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "Runs a kernel and checks its result against double precision");
   problem_options(*run_command, run);
   run_options(*run_command, run);
+  run_command->add_option("--out", run.out, "A safetensors file to write d to");
+  run_command->add_option("--launches", run.launches, "On a GPU: how often, for the median")->capture_default_str();
   run_command->add_flag("--timeline", run.timeline, "Shows roles and engines over time");
   run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
   run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
@@ -117,7 +134,7 @@ int main(int argc, char** argv) {
   CLI::App* plan_command =
       app.add_subcommand("plan", "Says which configuration a GEMM would get, and what the others would cost");
   problem_options(*plan_command, plan);
-  plan_command->add_option("--on", plan.on, "The chip: loom:sm90, loom:sm100, or gpu: this one; default: loom:sm90");
+  plan_command->add_option("--on", plan.on, "The chip: loom:sm90, loom:sm100, or gpu: this one; default as for run");
 
   warploom::bench::Arguments bench;
   CLI::App* bench_command = app.add_subcommand("bench", warploom::bench::description);
@@ -140,8 +157,13 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0 && wants_json(argc, argv)) return warploom::cli::bad(error.what(), true);
     return app.exit(error) == 0 ? 0 : 2;  // 0: --help
   }
+  run.given = given_to(*run_command);
+  check.given = given_to(*check_command);
+  mutate.given = given_to(*mutate_command);
+  plan.given = given_to(*plan_command);
   const bool color = isatty(STDOUT_FILENO) != 0;
   if (*run_command) return warploom::cli::run(run);
   if (*check_command) return warploom::cli::check(check, how);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/refusals.hpp"
 #include "cli/session.hpp"
 #include "cli/tell.hpp"
 
@@ -167,18 +168,23 @@ int run(const RunArguments& arguments) {
 }
 
 int plan(const RunArguments& arguments) {
-  if (arguments.kernel != "gemm" && arguments.kernel != "blockwise-fp8")
-    return bad(fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", arguments.kernel),
-               arguments.json);
-  if (!arguments.on.empty() && arguments.on != "loom:sm90" && arguments.on != "loom:sm100" && arguments.on != "gpu")
-    return bad(fmt::format("--on is loom:sm90, loom:sm100 or gpu, not '{}'", arguments.on), arguments.json);
-  Result<GemmProblem> problem = GemmSession::describe(arguments);
-  if (!problem) return bad(problem.error(), arguments.json);
-  const ChipLimits chip = GemmSession::chip_of(arguments);
-  if (std::string reason = why_not(*problem, chip.chip); !reason.empty()) return bad(reason, arguments.json);
-  const std::vector<GemmPlan> plans = gemm_plans(*problem, chip);
-  if (plans.empty()) return bad(plan_gemm(*problem, chip).error(), arguments.json);
-  if (arguments.json) {
+  RunArguments a = arguments;
+  if (a.kernel != "gemm" && a.kernel != "blockwise-fp8")
+    return bad(fmt::format("there is no kernel '{}'; there are gemm and blockwise-fp8", a.kernel), a.json);
+  if (a.on.empty()) a.on = default_target(a);
+  if (a.on != "loom:sm90" && a.on != "loom:sm100" && a.on != "gpu")
+    return bad(fmt::format("--on is loom:sm90, loom:sm100 or gpu, not '{}'", a.on), a.json);
+  if (std::string reason = not_honoured(a); !reason.empty()) return bad(reason, a.json);
+  if (a.on == "gpu")
+    if (std::string reason = GemmSession::why_no_gpu(); !reason.empty()) return bad(reason, a.json);
+  Result<GemmDataSpec> spec = spec_of(a);
+  if (!spec) return bad(spec.error(), a.json);
+  const ChipLimits chip = GemmSession::chip_of(a);
+  if (std::string reason = refusal(a, *spec, chip.chip); !reason.empty()) return bad(reason, a.json);
+  const GemmProblem problem = described(*spec);
+  const std::vector<GemmPlan> plans = gemm_plans(problem, chip);
+  if (plans.empty()) return bad(plan_gemm(problem, chip).error(), a.json);
+  if (a.json) {
     Json list = Json::array();
     for (const GemmPlan& candidate : plans)
       list.push_back(
@@ -194,6 +200,7 @@ int plan(const RunArguments& arguments) {
     return 0;
   }
   fmt::print("{}\n", plans.front().why);
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return 0;  // they all take no time
   for (size_t i = 1; i < plans.size(); ++i)
     fmt::print("  {:5.2f} times as long  {}\n", plans[i].predicted_us / std::max(plans.front().predicted_us, 1e-9),
                plans[i].why);

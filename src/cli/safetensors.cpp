@@ -6,14 +6,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "cli/tell.hpp"
+
 namespace warploom::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t length_bytes = 8;
 constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
@@ -91,6 +90,8 @@ Result<SafeTensors> SafeTensors::parse(std::vector<std::byte> file) {
     if (entry->type)
       result.tensors_[name] = {*entry->type, std::move(entry->shape),
                                std::span(result.file_).subspan(data_at + entry->begin, entry->end - entry->begin)};
+    else
+      result.unread_[name] = value["dtype"].get<std::string>();
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
@@ -115,6 +116,14 @@ Result<SafeTensors> SafeTensors::read(const std::string& path) {
 const SafeTensor* SafeTensors::find(const std::string& name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
+}
+
+std::string SafeTensors::why_unread(const std::string& name) const {
+  const auto found = unread_.find(name);
+  if (found == unread_.end()) return {};
+  std::vector<std::string> types;
+  for (const auto& [type, text] : names_of_types) types.emplace_back(text);
+  return fmt::format("tensor '{}' is {}; {} are read", name, found->second, in_words(types));
 }
 
 std::string SafeTensors::names() const {

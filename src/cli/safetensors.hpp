@@ -25,12 +25,15 @@ struct SafeTensor {
 
 class SafeTensors {
  public:
-  /// Takes F32, F16, BF16, F8_E4M3 and F8_E5M2. Tensors of other types are not read, and `find` does not see them.
+  /// Takes F32, F16, BF16, F8_E4M3 and F8_E5M2. Tensors of other types are not read: `find` does not see them, and
+  /// `why_unread` says so.
   static Result<SafeTensors> read(const std::string& path);
   static Result<SafeTensors> parse(std::vector<std::byte> file);
 
   const SafeTensor* find(const std::string& name) const;
   std::string names() const;  ///< with commas
+  /// "", or that the file has such a tensor in a type that is not read.
+  std::string why_unread(const std::string& name) const;
 
   // The tensors refer to the file's bytes, which move along.
   SafeTensors(SafeTensors&&) = default;
@@ -41,6 +44,7 @@ class SafeTensors {
 
   std::vector<std::byte> file_;
   std::map<std::string, SafeTensor> tensors_;
+  std::map<std::string, std::string> unread_;  ///< their types
 };
 
 struct NamedTensor {

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/refusals.hpp"
+#include "cli/tell.hpp"
+
 namespace warploom::cli {
 namespace {
 
@@ -27,12 +30,13 @@ std::string default_target(const RunArguments& arguments) {
   return arguments.kernel == "blockwise-fp8" ? "loom:sm100" : "loom:sm90";
 }
 
-Result<Fill> parse_fill(const std::string& text) {
+Result<Fill> fill_of(const RunArguments& arguments) {
+  const std::string& text = arguments.fill;
   if (text == "normal") return Fill::normal;
   if (text == "uniform") return Fill::uniform;
   if (text == "integer") return Fill::integer;
   if (text == "ring") return Fill::ring;
-  return Error{fmt::format("--data is normal, uniform, integer or ring, not '{}'", text)};
+  return Error{fmt::format("{} is normal, uniform, integer or ring, not '{}'", fill_option(arguments), text)};
 }
 
 Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments) {
@@ -45,17 +49,18 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
         fmt::format("{} cannot run {}; it runs on loom:sm90, on loom:sm100, and on gpu where the program was "
                     "built for one",
                     a.on, a.kernel)};
+  if (std::string problem = not_honoured(a); !problem.empty()) return Error{problem};
   if (!std::isfinite(a.alpha) || !std::isfinite(a.beta)) return Error{"--alpha and --beta must be finite numbers"};
   if (Result<loom::Numerics> numerics = loom::parse_numerics(a.numerics); !numerics)
     return Error{fmt::format("--numerics is fast or exact, not '{}'", a.numerics)};
   if (a.on == "gpu" && a.numerics != "fast") return Error{"--numerics is for the loom; a GPU has its own"};
   if (a.fill == "ring" &&
       (a.on == "gpu" || a.alpha != 1.0f || (a.beta != 0.0f && a.beta != 1.0f) || !a.tensors.empty() ||
-       a.activation != "none" || a.splits > most_ring_splits || a.numerics != "fast"))
+       a.activation != "none" || a.splits > most_ring_splits || a.numerics != "fast" || a.d_type == "e4m3"))
     return Error{
-        fmt::format("--data ring is for the loom, with --alpha 1, --beta 0 or 1, no activation, no --tensors, "
-                    "fast numerics and up to {} splits",
-                    most_ring_splits)};
+        fmt::format("{} ring is for the loom, with --d-type bf16, f16 or f32, --alpha 1, --beta 0 or 1, no "
+                    "activation, no --tensors, fast numerics and up to {} splits",
+                    fill_option(a), most_ring_splits)};
   Result<loom::Schedule> schedule = schedule_of(a);
   if (!schedule) return Error{schedule.error()};
   return GemmSession::prepare(a, *schedule);
@@ -70,6 +75,7 @@ loom::Options Session::options() const {
 }
 
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites) {
+  if (sites.empty()) return Error{"there is nothing to alter: the kernel runs no barrier operation here"};
   const size_t at = text.find('@');
   const std::string name = text.substr(0, at);
   uint32_t index = 0;
@@ -79,12 +85,13 @@ Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector
   if (error != std::errc{} || stop != end || index >= sites.size())
     return Error{fmt::format("--mutate takes ALTERATION@SITE with SITE from 0 to {} (--sites lists them), not '{}'",
                              sites.size() - 1, text)};
-  std::string possible;
+  std::vector<std::string> possible;
   for (loom::Alteration alteration : loom::alterations_of(sites[index].operation)) {
     if (name == to_string(alteration)) return loom::Mutation{sites[index].key(), alteration};
-    possible += fmt::format("{}{}", possible.empty() ? "" : ", ", to_string(alteration));
+    possible.emplace_back(to_string(alteration));
   }
-  return Error{fmt::format("{} cannot be altered by '{}'; {} are possible", sites[index].operation, name, possible)};
+  return Error{fmt::format("{} cannot be altered by '{}'; {} {} possible", sites[index].operation, name,
+                           in_words(possible), possible.size() == 1 ? "is" : "are")};
 }
 
 std::string describe(const loom::Site& site) {

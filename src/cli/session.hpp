@@ -52,9 +52,9 @@ struct GpuRun {
 class GemmSession : public Session {
  public:
   static Result<std::unique_ptr<Session>> prepare(const RunArguments& arguments, loom::Schedule schedule);
-  /// The problem that the arguments describe, with addresses that nobody may touch: for planning.
-  static Result<GemmProblem> describe(const RunArguments& arguments);
   static ChipLimits chip_of(const RunArguments& arguments);
+  /// "" or why there is no GPU to run on.
+  static std::string why_no_gpu();
 
   Result<loom::Outcome> launch(const loom::Options& options) override;
   Result<GpuRun> run_on_gpu();
@@ -80,10 +80,13 @@ class GemmSession : public Session {
 
 /// Where a kernel is at home: where the configuration that is asked for is, or gemm on Hopper, the other on Blackwell.
 std::string default_target(const RunArguments& arguments);
-/// normal, uniform or integer, or a sentence.
-Result<Fill> parse_fill(const std::string& text);
-inline constexpr const char* no_ring =
-    "--data ring: K is so long that not even sums of zeros and ones are exact in D; a shorter K, or --d-type f32";
+/// The option that chose the data.
+inline const char* fill_option(const RunArguments& arguments) { return arguments.gave("--mode") ? "--mode" : "--data"; }
+Result<Fill> fill_of(const RunArguments& arguments);
+/// What the arguments describe, or a sentence.
+Result<GemmDataSpec> spec_of(const RunArguments& arguments);
+/// The problem of a spec, at addresses that nobody may touch: for planning.
+GemmProblem described(const GemmDataSpec& spec);
 /// "ALTERATION@SITE" with SITE a number in `sites`, or a sentence.
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites);
 std::string describe(const loom::Site& site);

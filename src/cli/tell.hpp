@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace warploom::cli {
 
@@ -24,6 +25,12 @@ inline auto progress_line() {
     fmt::print(stderr, "\r{} of {} clusters{}", done, total, done == total ? "\r                              \r" : "");
     std::fflush(stderr);
   };
+}
+
+/// "a", "a and b", "a, b and c".
+inline std::string in_words(const std::vector<std::string>& list) {
+  if (list.size() < 2) return list.empty() ? "" : list.front();
+  return fmt::format("{} and {}", fmt::join(list.begin(), list.end() - 1, ", "), list.back());
 }
 
 inline int bad(const std::string& sentence, bool json) {

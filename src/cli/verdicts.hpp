@@ -7,9 +7,16 @@
 
 namespace warploom::cli {
 
-Result<loom::Verdict> verdict_of(const RunArguments& arguments, const CheckArguments& how);
-Json json_of(const loom::Verdict& verdict);
-void print(const loom::Verdict& verdict);
+/// A verdict, and whether there was anything to give it on.
+struct ProblemVerdict : loom::Verdict {
+  bool nothing_to_compute = false;
+
+  std::string sentence() const;
+};
+
+Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how);
+Json json_of(const ProblemVerdict& verdict);
+void print(const ProblemVerdict& verdict);
 int check_all(const RunArguments& arguments, const CheckArguments& how);
 
 }  // namespace warploom::cli

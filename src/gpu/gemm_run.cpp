@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "gpu/cluster_places.hpp"
@@ -60,13 +61,9 @@ std::string allow_shared_memory(const GemmKernel& kernel) {
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return text(error, "cudaGetDevice");
   static std::mutex mutex;
-  static std::vector<std::vector<bool>> allowed;  // [device][kernel]
-  const size_t index = static_cast<size_t>(&kernel - gemm_kernels().data());
+  static std::set<std::pair<int, const void*>> allowed;  // on which device, which kernel
   const std::lock_guard lock(mutex);
-  if (allowed.size() <= static_cast<size_t>(device)) allowed.resize(static_cast<size_t>(device) + 1);
-  std::vector<bool>& here = allowed[static_cast<size_t>(device)];
-  here.resize(gemm_kernels().size());
-  if (here[index]) return "";
+  if (allowed.contains({device, kernel.entry})) return "";
   const cudaError_t error = cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                  static_cast<int>(kernel.shape.shared_bytes));
   if (error != cudaSuccess) return text(error, kernel.key);
@@ -74,7 +71,7 @@ std::string allow_shared_memory(const GemmKernel& kernel) {
     const cudaError_t refused = cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (refused != cudaSuccess) return text(refused, kernel.key);
   }
-  here[index] = true;
+  allowed.emplace(device, kernel.entry);
   return "";
 }
 
@@ -87,13 +84,13 @@ bool same(const GemmShape& a, const GemmShape& b) {
          a.launch_control == b.launch_control && a.groups == b.groups && a.cluster_left == b.cluster_left &&
          a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k && a.stages == b.stages &&
          a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats &&
-         a.ping_pong == b.ping_pong && a.swap == b.swap && a.fuses == b.fuses;
+         a.ping_pong == b.ping_pong && a.swap == b.swap && a.fuses == b.fuses && a.own_function == b.own_function;
 }
 
 }  // namespace
 
 struct Prepared::Launch {
-  const GemmKernel* kernel = nullptr;
+  GemmKernel kernel = {};
   GemmLaunch made = {};
 };
 
@@ -133,7 +130,8 @@ std::string clear(const Workspace& workspace, Stream stream) {
 
 Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const Workspace& workspace) {
   if (plan.config == nullptr) return Error{"the plan is empty: make it with plan_gemm"};
-  const GemmKernel* kernel = find_gemm_kernel(plan.config->key);
+  const GemmKernel own{plan.config->key, plan.config->gpu_entry, plan.config->shape};
+  const GemmKernel* const kernel = own.entry != nullptr ? &own : find_gemm_kernel(plan.config->key);
   if (kernel == nullptr)
     return Error{std::string("the configuration ") + plan.config->key + " is not part of this build of warploom_gpu"};
   if (!same(kernel->shape, plan.config->shape))
@@ -157,13 +155,13 @@ Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const
   const int size = kernel->shape.cluster_size(), clusters = plan.ctas / size;
   if (kernel->shape.cluster_k == 1 && gemm_tiles(problem, kernel->shape).clusters * problem.batch > clusters)
     made->params.places = cluster_places(clusters, size);
-  auto launch = std::make_shared<Prepared::Launch>(Prepared::Launch{kernel, *made});
+  auto launch = std::make_shared<Prepared::Launch>(Prepared::Launch{*kernel, *made});
   return Prepared{std::move(launch)};
 }
 
 std::string launch(const Prepared& prepared, Stream stream, bool overlap_previous) {
   const GemmLaunch& what = prepared.launch->made;
-  const GemmKernel& kernel = *prepared.launch->kernel;
+  const GemmKernel& kernel = prepared.launch->kernel;
   if (what.grid.x == 0) return "";
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;

@@ -63,9 +63,13 @@ class Workspace {
 
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
   if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
-  const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
-  if (!row) return Error{row.error()};
-  const GemmShape& shape = (*row)->shape;
+  loom::Entry entry = plan.config->loom_entry;
+  if (entry == nullptr) {
+    const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
+    if (!row) return Error{row.error()};
+    entry = entry_of(*row);
+  }
+  const GemmShape& shape = plan.config->shape;
   size_t counter_bytes = 0;
   if (plan.splits > 1 && plan.workspace_bytes != 0)
     counter_bytes = std::min(gemm_counter_bytes(problem, plan.config->shape, plan.splits), plan.workspace_bytes);
@@ -85,7 +89,7 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
   loom::Options with = options;
   if (shape.launch_control) with.processors = static_cast<uint32_t>(std::max(plan.at_once, 1));
   const std::vector<loom::TensorRef> tensors = gemm_tensors(problem, plan, workspace.data());
-  loom::Outcome outcome = loom::launch(config, entry_of(*row), &launch->params, tensors, with);
+  loom::Outcome outcome = loom::launch(config, entry, &launch->params, tensors, with);
   if (outcome.ok() && !gemm_counters_zero(workspace.data(), counter_bytes))
     outcome.report.findings.push_back(
         {.code = "WORKSPACE",

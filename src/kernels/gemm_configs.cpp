@@ -8,27 +8,13 @@
 namespace warploom {
 namespace {
 
-#define WARPLOOM_HOPPER_GEMM(key, A, B, a_major, b_major, scaling, ...) \
-  {key,                                                                 \
-   dtype_of<A>,                                                         \
-   dtype_of<B>,                                                         \
-   Major::a_major,                                                      \
-   Major::b_major,                                                      \
-   Scaling::scaling,                                                    \
-   WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
+#define WARPLOOM_HOPPER_GEMM(key, ...) gemm_config<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>(key),
 constexpr GemmConfig hopper_configs[] = {
 #include "warploom/kernels/hopper_gemm.def"
 };
 #undef WARPLOOM_HOPPER_GEMM
 
-#define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, scaling, ...) \
-  {key,                                                                    \
-   dtype_of<A>,                                                            \
-   dtype_of<B>,                                                            \
-   Major::a_major,                                                         \
-   Major::b_major,                                                         \
-   Scaling::scaling,                                                       \
-   WARPLOOM_BLACKWELL_GEMM_KERNEL(A, B, a_major, b_major, scaling, __VA_ARGS__)::shape},
+#define WARPLOOM_BLACKWELL_GEMM(key, ...) gemm_config<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)>(key),
 constexpr GemmConfig blackwell_configs[] = {
 #include "warploom/kernels/blackwell_gemm.def"
 };

@@ -3,15 +3,9 @@
 // without a file does not link.
 #pragma once
 
-#include "warploom/kernels/blackwell_gemm.hpp"
-#include "warploom/kernels/hopper_gemm.hpp"
+#include "warploom/kernels/own_gemm.hpp"
 
 namespace warploom {
-
-template <class Kernel>
-void gemm_entry(const void* params) {
-  Kernel::run(*static_cast<const GemmParams*>(params));
-}
 
 #define WARPLOOM_HOPPER_GEMM_KERNEL(A, B, a_major, b_major, scaling, tile_left, tile_right, schedule, cluster_left,   \
                                     cluster_right, cluster_k, swap)                                                   \

@@ -129,7 +129,7 @@ Path c_path(const GemmProblem& p, const GemmShape& shape) {
   return beyond && p.c.data == p.d.data ? Path::plain : path_of(p.c, p.batch, shape);
 }
 bool plain_output(const GemmProblem& p, const GemmShape& shape, int splits) {
-  return !shape.swap && splits == 1 && p.beta == 0.0f && p.bias.along == BiasAlong::none &&
+  return !shape.swap && !shape.own_function && splits == 1 && p.beta == 0.0f && p.bias.along == BiasAlong::none &&
          p.activation == Activation::none && size_of(p.d.type) == 2 && p.n % 8 == 0 && d_path(p, shape) == Path::tma;
 }
 

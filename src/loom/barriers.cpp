@@ -88,6 +88,7 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
 void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
   step(thread, pc);
   Barrier& barrier = barrier_at(thread, pc, address, true);
+  if (watch_) watch_->invalidate(thread, pc, barrier);
   barrier.live = false;
   for (native::KnownBarrier& known : native::script.barriers) known = {};
   std::memset(thread.cta->window + barrier.offset, 0xff, 8);

@@ -647,10 +647,11 @@ bool Cluster::let_pass(Pc pc, const char* code, const std::vector<OtherSide>& si
     return std::any_of(list.begin(), list.end(),
                        [&](const Suppression& known) { return known.code == code && known.matches(at); });
   };
-  const auto [entry, added] = passed_by_.try_emplace({code, pc}, false);
+  std::vector<Pc> places{pc};
+  for (const OtherSide& side : sides) places.push_back(side.pc);
+  const auto [entry, added] = passed_by_.try_emplace({code, places}, false);
   if (added) {
-    entry->second = matches(pc);
-    for (const OtherSide& side : sides) entry->second = entry->second || matches(side.pc);
+    entry->second = std::any_of(places.begin(), places.end(), matches);
   }
   if (entry->second) ++let_pass_count;
   return entry->second;

@@ -939,7 +939,7 @@ class Cluster {
   std::unordered_map<uint64_t, size_t> site_index_;
   int64_t mutated_executions_ = 0;  ///< of all addresses that are the mutation's site
   std::vector<Pc> finding_pcs_;
-  std::map<std::pair<std::string_view, Pc>, bool> passed_by_;
+  std::map<std::pair<std::string_view, std::vector<Pc>>, bool> passed_by_;
   std::vector<std::vector<Pc>> side_pcs_;  ///< of each finding
   std::unique_ptr<check::Watch> watch_;    ///< where the run is checked
   Pc asked_ = nullptr;                     ///< location_from_fiber's question and answer

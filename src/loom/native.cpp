@@ -265,7 +265,11 @@ void fence(MemoryScope scope) noexcept {
   self.cluster->step(self, WARPLOOM_PC);
   if (check::Watch* watch = self.cluster->watch()) watch->fence(self, scope);
 }
-void fence_shared() noexcept { thread().cluster->step(thread(), WARPLOOM_PC); }
+void fence_shared(bool release) noexcept {
+  Thread& self = thread();
+  self.cluster->step(self, WARPLOOM_PC);
+  if (check::Watch* watch = self.cluster->watch(); watch != nullptr && release) watch->fence_shared_release(self);
+}
 
 bool elect(uint32_t mask) noexcept {
   collective(WARPLOOM_PC, "elect.sync", mask, {}, [](const Collective&) {});

@@ -62,7 +62,8 @@ uint32_t& word_at(Pc pc, uint32_t address) {
   std::byte* const place =
       thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
   thread().cluster->visit(thread(), pc, place, "atom.shared::cluster", false);
-  if (check::Watch* watch = thread().cluster->watch()) watch->shared_atomic(thread(), place);
+  if (check::Watch* watch = thread().cluster->watch())
+    watch->shared_atomic(thread(), pc, *thread().cluster->owner(address), address & offset_mask, sizeof(uint32_t));
   return *reinterpret_cast<uint32_t*>(place);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "kernels/gemm_params.hpp"
 #include "plan/gemm_layout.hpp"
@@ -15,7 +16,6 @@ namespace {
 constexpr int largest_extent = std::numeric_limits<int>::max() - 4095;
 
 bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
-bool is_16_bit(DType type) { return type == DType::bf16 || type == DType::f16; }
 bool nothing_to_do(const GemmProblem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 const char* name_of(Major major) { return major == Major::k ? "K-major" : "MN-major"; }
 const char* name_of(Scaling scaling) {
@@ -36,6 +36,44 @@ struct Broken {
 
 // ---- extents and types
 
+/// A number that is none of an enum's values, as a caller in another language may hand over.
+template <class Enum>
+bool beyond(Enum value, Enum last) {
+  return static_cast<int>(value) > static_cast<int>(last);
+}
+
+Broken values(const GemmProblem& p, Chip) {
+  constexpr DType last = DType::f32;
+  const std::pair<const char*, DType> types[] = {
+      {"A", p.a.type},
+      {"B", p.b.type},
+      {"D", p.d.type},
+      {"C", p.beta != 0.0f ? p.c.type : last},
+      {"the bias", p.bias.along != BiasAlong::none ? p.bias.type : last},
+  };
+  for (const auto& [name, type] : types)
+    if (beyond(type, last))
+      return {fmt::format("the type of {} is {}; there are e4m3, e5m2, bf16, f16 and f32, 0 to {}", name,
+                          static_cast<int>(type), static_cast<int>(last)),
+              [](GemmProblem& q) {
+                for (DType* of : {&q.a.type, &q.b.type, &q.d.type, &q.c.type, &q.bias.type})
+                  if (beyond(*of, last)) *of = of == &q.bias.type ? DType::f32 : DType::bf16;
+              }};
+  if (beyond(p.activation, Activation::silu))
+    return {fmt::format("the activation is {}; there are none, relu, gelu, gelu_tanh and silu, 0 to {}",
+                        static_cast<int>(p.activation), static_cast<int>(Activation::silu)),
+            [](GemmProblem& q) { q.activation = Activation::none; }};
+  if (beyond(p.bias.along, BiasAlong::m))
+    return {fmt::format("the bias lies along {}; there are none, n and m, 0 to {}", static_cast<int>(p.bias.along),
+                        static_cast<int>(BiasAlong::m)),
+            [](GemmProblem& q) { q.bias.along = BiasAlong::none; }};
+  if (beyond(p.scaling, Scaling::a_rows_b_rows))
+    return {fmt::format("the scaling is {}; there are none, a_rows_b_blocks and a_rows_b_rows, 0 to {}",
+                        static_cast<int>(p.scaling), static_cast<int>(Scaling::a_rows_b_rows)),
+            [](GemmProblem& q) { q.scaling = Scaling::none; }};
+  return {};
+}
+
 Broken extents(const GemmProblem& p, Chip) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0)
     return {fmt::format("m, n, k and batch are {}, {}, {} and {}; none may be negative", p.m, p.n, p.k, p.batch),
@@ -50,10 +88,18 @@ Broken extents(const GemmProblem& p, Chip) {
   return {};
 }
 
+Broken compiled(const GemmProblem& p, Chip chip);
+
 Broken operand_types(const GemmProblem& p, Chip chip) {
-  if (p.scaling != Scaling::none && (p.a.type != DType::e4m3 || p.b.type != DType::e4m3))
+  if (p.scaling != Scaling::none && (p.a.type != DType::e4m3 || p.b.type != DType::e4m3)) {
+    // Where the operands are a pair of their own, the scales are what is too much.
+    GemmProblem plain = p;
+    plain.scaling = Scaling::none;
+    const bool a_pair = operand_types(plain, chip).sentence.empty() && compiled(plain, chip).sentence.empty();
     return {fmt::format("A is {} and B {}; with scales both must be e4m3", name_of(p.a.type), name_of(p.b.type)),
-            [](GemmProblem& q) { q.a.type = q.b.type = DType::e4m3; }};
+            a_pair ? Cure{[](GemmProblem& q) { q.scaling = Scaling::none; }}
+                   : Cure{[](GemmProblem& q) { q.a.type = q.b.type = DType::e4m3; }}};
+  }
   if (chip == Chip::sm90) {
     if (p.a.type == DType::f32)
       return {"A is f32; operands are bf16, f16, e4m3 or e5m2",
@@ -63,7 +109,7 @@ Broken operand_types(const GemmProblem& p, Chip chip) {
   }
   if (p.a.type != p.b.type && !(is_fp8(p.a.type) && is_fp8(p.b.type)))
     return {fmt::format("A is {} and B {}; {} operands are of one type, and only e4m3 and e5m2 mix", name_of(p.a.type),
-                        name_of(p.b.type), is_16_bit(p.a.type) || is_16_bit(p.b.type) ? "16-bit" : "f32"),
+                        name_of(p.b.type), p.a.type == DType::f32 || p.b.type == DType::f32 ? "f32" : "16-bit"),
             [](GemmProblem& q) { q.b.type = q.a.type; }};
   if (p.a.type == DType::f32 && (p.a.major != Major::k || p.b.major != Major::k))
     return {fmt::format("{} in {} is not possible; f32 operands are K-major", p.a.major != Major::k ? "A" : "B",
@@ -261,7 +307,7 @@ Broken tiles(const GemmProblem& p, Chip chip) {
 }
 
 Broken first_broken(const GemmProblem& p, Chip chip) {
-  for (auto rule : {&extents, &operand_types, &other_types, &compiled, &tiles, &memory})
+  for (auto rule : {&extents, &values, &operand_types, &other_types, &compiled, &tiles, &memory})
     if (Broken broken = rule(p, chip); !broken.sentence.empty()) return broken;
   return {};
 }

@@ -34,6 +34,11 @@ Raster raster_for(const GemmProblem& p, const GemmShape& s, int clusters) {
   return {along_left ? Raster::Along::m : Raster::Along::n, panel};
 }
 
+/// "1 SM", "2 SMs".
+std::string counted(int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string time_text(double us) {
   return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us * 1e-3);
 }
@@ -57,12 +62,13 @@ GemmPlan plan_of(const GemmProblem& p, const GemmConfig& config, int splits, con
   plan.raster = raster_for(p, s, at_once);
   plan.workspace_bytes = items == 0 ? 0 : gemm_workspace_bytes(p, s, splits);
   plan.predicted_us = prediction.us;
-  plan.why = items == 0 ? fmt::format("{}: nothing to compute", config.key)
-                        : fmt::format("{}: {}{} wave{} of {} CTAs, {} bound, {} predicted{}", config.key,
-                                      splits > 1 ? fmt::format("{} splits, ", splits) : "", prediction.waves,
-                                      prediction.waves == 1 ? "" : "s", std::min<int64_t>(items, at_once) * size,
-                                      prediction.bound, time_text(prediction.us),
-                                      s.chip == Chip::sm100 ? " (cost model unmeasured on sm_100)" : "");
+  plan.why =
+      items == 0
+          ? fmt::format("{}: nothing to compute", config.key)
+          : fmt::format("{}: {}{} of {}, {} bound, {} predicted{}", config.key,
+                        splits > 1 ? fmt::format("{} splits, ", splits) : "", counted(prediction.waves, "wave"),
+                        counted(std::min<int64_t>(items, at_once) * size, "CTA"), prediction.bound,
+                        time_text(prediction.us), s.chip == Chip::sm100 ? " (cost model unmeasured on sm_100)" : "");
   return plan;
 }
 
@@ -87,7 +93,8 @@ GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimi
 std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
   const int size = config.shape.cluster_size();
   if (chip.sms >= size) return {};
-  return fmt::format("a chip of {} SMs cannot hold a cluster of {} CTAs, as {} has", chip.sms, size, config.key);
+  return fmt::format("a chip of {} cannot hold a cluster of {}, as {} has", counted(chip.sms, "SM"),
+                     counted(size, "CTA"), config.key);
 }
 
 }  // namespace
@@ -112,7 +119,8 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip) {
   if (std::string reason = why_not(problem, chip.chip); !reason.empty()) return Error{reason};
   std::vector<GemmPlan> plans = gemm_plans(problem, chip);
   if (plans.empty())
-    return Error{fmt::format("a chip of {} SMs is too small for every configuration of this problem", chip.sms)};
+    return Error{
+        fmt::format("a chip of {} is too small for every configuration of this problem", counted(chip.sms, "SM"))};
   return std::move(plans.front());
 }
 

@@ -35,6 +35,18 @@ TEST(CliCheck, EveryScheduleAgrees) {
       warploom::test::parse_json(check("gemm --m 70 --n 90 --k 200 --explore --schedules 12 --json").text);
   EXPECT_EQ(json["verdict"], "holds");
   EXPECT_EQ(json["schedules"], 12);
+  EXPECT_NE(json["sentence"].get<std::string>().find("12 schedules were tried, and all agree."), std::string::npos);
+  EXPECT_EQ(check("gemm --m 70 --n 90 --k 200").text.find("were tried"), std::string::npos);
+}
+
+TEST(CliCheck, AnEmptyProblemHoldsNothing) {
+  for (const char* empty : {"gemm --m 0", "gemm --n 0", "blockwise-fp8 --batch 0"}) {
+    const Output output = check(empty);
+    EXPECT_EQ(output.code, 0);
+    EXPECT_EQ(output.text.find("HOLDS"), std::string::npos) << output.text;
+    EXPECT_NE(output.text.find("nothing to compute"), std::string::npos) << output.text;
+  }
+  EXPECT_NE(check("gemm --m 40 --n 40 --k 0").text.find("HOLDS"), std::string::npos) << "C is added";
 }
 
 TEST(CliCheck, LaunchControlIsExplored) {
@@ -95,6 +107,12 @@ TEST(CliCheck, BadInputIsOneSentence) {
       {"gemm --schedule eager:hold=3", "hold=points"},
       {"gemm --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
       {"gemm --on gpu", "without CUDA"},
+      {"gemm --mode wat", "--mode is normal, uniform, integer or ring, not 'wat'"},
+      {"gemm --data wat", "--data is normal, uniform, integer or ring, not 'wat'"},
+      {"gemm --mode ring --d-type e4m3", "--mode ring is for the loom, with --d-type bf16, f16 or f32"},
+      {"--all gemm", "--all checks every kernel on problems of its own; leave out gemm"},
+      {"--all --m 64 --config auto --on loom:sm90", "on problems of its own; leave out --m, --on and --config"},
+      {"--all --resume state.json", "--resume keeps one exploration, and --all makes one per problem"},
   };
   for (const auto& [arguments, sentence] : cases) {
     const Output output = check(arguments);

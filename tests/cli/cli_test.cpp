@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <span>
 #include <string>
@@ -82,20 +83,33 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp9", "there is no kernel 'blockwise-fp9'"},
       {"run blockwise-fp8 --m -1", "must lie between 0 and"},
       {"run blockwise-fp8 --m 1000000 --k 1000000", "too large"},
-      {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'"},
+      {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'; the nearest are e4m3-blocks-"},
+      {"run blockwise-fp8 --config e4m3-blocks-128x128-2sm-2x3", "the nearest are e4m3-blocks-128x128-2sm-2x1, "},
+      {"run blockwise-fp8 --b-scales rows --config rows", "the nearest are e4m3-rows-"},
       {"run gemm --on loom:sm70", "loom:sm70 cannot run gemm; it runs on loom:sm90, on loom:sm100, and on gpu"},
       {"run gemm --on loom:sm90 --config bf16-kk-128x64-1sm-1x1", "is for sm_100, not for sm_90"},
       {"run gemm --on loom:sm100 --config bf16-kk-64x64-one-1x1", "is for sm_90, not for sm_100"},
-      {"run gemm --on loom:sm100 --a-type f32", "16-bit operands are of one type"},
+      {"run gemm --on loom:sm100 --a-type f32",
+       "A is f32 and B bf16; f32 operands are of one type, and only e4m3 and e5m2 mix; --b-type f32 works"},
+      {"plan gemm --on loom:sm90 --a-type f32",
+       "operands are bf16, f16, e4m3 or e5m2; --a-type bf16 works; on loom:sm100 --b-type f32 works"},
+      {"plan gemm --on loom:sm90 --a-type f32 --b-type f32",
+       "; --a-type bf16 --b-type bf16 works; on loom:sm100 it works"},
       {"plan gemm --on b200", "--on is loom:sm90, loom:sm100 or gpu, not 'b200'"},
       {"run gemm --on gpu", "this program was built without CUDA"},
       {"run blockwise-fp8 --on tpu", "tpu cannot run blockwise-fp8"},
-      {"run gemm --a-type e4m3", "16-bit operands are of one type"},
+      {"plan gemm --on gpu", "this program was built without CUDA"},
+      {"run gemm --a-type e4m3", "16-bit operands are of one type, and only e4m3 and e5m2 mix; --b-type e4m3 works"},
+      {"run gemm --a-type e4m3 --b-type e5m2 --a-major mn --b-major mn",
+       "FP8 operands are K-major; --a-major k --b-major k works"},
+      {"plan gemm --bias n --bias-type e4m3", "it may be f32, bf16 or f16; --bias-type f32 works"},
       {"run gemm --a-type f64", "--a-type is one of bf16, f16, f32, e4m3, e5m2, not 'f64'"},
       {"run gemm --a-major row", "--a-major is one of k, mn"},
       {"run gemm --bias k", "--bias is one of n, m, none"},
       {"run gemm --activation swish", "--activation is one of none, relu"},
-      {"run gemm --config 9sm", "there is no configuration '9sm'; gemm has"},
+      {"run gemm --config 9sm", "(warploom kernels lists all)"},
+      {"run gemm --on loom:sm90 --config bf16-kk-128x256-coop-2x3",
+       "there is no configuration 'bf16-kk-128x256-coop-2x3'; the nearest are bf16-kk-128x256-coop-2x1, "},
       {"run gemm --splits 17", "17 splits are not possible"},
       {"run gemm --m -1", "must lie between 0 and"},
       {"run gemm --m 100000 --n 100000", "too large"},
@@ -103,10 +117,12 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run gemm --tensors /tmp", "'/tmp' is a directory"},
       {"run blockwise-fp8 --on loom:sm90 --n 100", "such as 104"},
       {"run blockwise-fp8 --on loom:sm100 --n 100", "such as 104"},
-      {"run blockwise-fp8 --on loom:sm90 --batch 2", "batch is 2; with scales it must be 1"},
+      {"run blockwise-fp8 --on loom:sm90 --batch 2", "batch is 2; with scales it must be 1; on loom:sm100 it works"},
       {"run blockwise-fp8 --b-scales columns", "--b-scales is one of blocks, rows"},
       {"run blockwise-fp8 --config e4m3-rows-64x16-1sm-1x1-swap", "as e4m3-blocks-128x128-2sm-2x1 does"},
-      {"plan gemm --d-type e5m2", "D is e5m2; it may be"},
+      {"plan gemm --d-type e5m2", "D is e5m2; it may be bf16, f16, f32 or e4m3; --d-type e4m3 works"},
+      {"run gemm --sms -1", "--sms is 0 or more, not -1"},
+      {"plan gemm --sms -1", "--sms is 0 or more, not -1"},
       {"bench", "this program was built without CUDA and can only --list"},
       {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
       {"bench --list --kind int8", "there are no cases of kind 'int8'"},
@@ -115,8 +131,9 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
       {"run blockwise-fp8 --fill zeros", "--data is normal, uniform, integer or ring"},
       {"run blockwise-fp8 --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
+      {"run gemm --m 0 --mutate drop@0", "there is nothing to alter"},
       {"run blockwise-fp8 --sms 1 --config e4m3-blocks-128x128-2sm-2x1",
-       "a chip of 1 SMs cannot hold a cluster of 2 CTAs"},
+       "a chip of 1 SM cannot hold a cluster of 2 CTAs"},
       {"run blockwise-fp8 --schedule lazy:0:skew=7 --m 8 --n 8 --k 8", "skew=7"},
   };
   for (const auto& [arguments, sentence] : cases) {
@@ -125,6 +142,62 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
     EXPECT_NE(output.text.find(sentence), std::string::npos) << arguments << "\n" << output.text;
     EXPECT_LE(std::count(output.text.begin(), output.text.end(), '\n'), 3) << output.text;
   }
+}
+
+/// A number that the sentence has is not said again.
+TEST(Cli, WhatWorksIsSaidOnce) {
+  EXPECT_EQ(program("run blockwise-fp8 --n 100").text,
+            "warploom: n is 100; with scales it must be a multiple of 8, such as 104\n");
+}
+
+/// Nothing that is asked for is passed over in silence.
+TEST(Cli, OptionsThatHaveNoMeaningAreRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"blockwise-fp8 --a-type bf16", "blockwise-fp8 multiplies e4m3 operands; --a-type is e4m3 there, not 'bf16'"},
+      {"blockwise-fp8 --b-type e5m2", "blockwise-fp8 multiplies e4m3 operands; --b-type is e4m3 there, not 'e5m2'"},
+      {"blockwise-fp8 --a-major mn", "blockwise-fp8 multiplies K-major operands; --a-major is k there, not 'mn'"},
+      {"blockwise-fp8 --b-major mn", "blockwise-fp8 multiplies K-major operands; --b-major is k there, not 'mn'"},
+      {"gemm --b-scales blocks", "--b-scales is for blockwise-fp8; gemm multiplies without scales"},
+  };
+  for (const char* command : {"run ", "check ", "mutate ", "plan "})
+    for (const auto& [arguments, sentence] : cases) {
+      const Output output = program(std::string(command) + arguments);
+      EXPECT_EQ(output.code, 2) << command << arguments;
+      EXPECT_NE(output.text.find(sentence), std::string::npos) << output.text;
+    }
+  EXPECT_EQ(program("run blockwise-fp8 --m 8 --n 8 --k 8 --a-type e4m3 --b-major k --b-scales rows").code, 0);
+  EXPECT_NE(program("check gemm --out d.safetensors").text.find("not expected"), std::string::npos);
+}
+
+TEST(Cli, ACommandLineThatIsNoneIsAnsweredInJsonToo) {
+  for (const char* arguments : {"run gemm --nonsense --json", "run gemm --json --m many", "plan --json", "--json"}) {
+    const Output output =
+        warploom::test::run_program("(" WARPLOOM_PROGRAM " " + std::string(arguments) + " 2>/dev/null)");
+    EXPECT_EQ(output.code, 2) << arguments;
+    EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
+    EXPECT_TRUE(warploom::test::parse_json(output.text).contains("error")) << output.text;
+  }
+  EXPECT_NE(program("run gemm --nonsense").text.find("--help"), std::string::npos);
+}
+
+TEST(Cli, PossibleAlterationsAreNamed) {
+  const std::string run = "run gemm --m 64 --n 64 --k 64";
+  const auto sites = warploom::test::parse_json(program(run + " --sites --json").text);
+  size_t seen = 0;
+  for (const size_t count : {size_t{1}, size_t{2}, size_t{3}})
+    for (const auto& site : sites) {
+      if (site["alterations"].size() != count) continue;
+      const Output output = program(run + " --mutate foo@" + std::to_string(site["site"].get<int>()));
+      EXPECT_EQ(output.code, 2);
+      const std::string first = site["alterations"][0], last = site["alterations"][count - 1];
+      const std::string sentence = count == 1   ? "'foo'; " + first + " is possible"
+                                   : count == 2 ? "'foo'; " + first + " and " + last + " are possible"
+                                                : " and " + last + " are possible";
+      EXPECT_NE(output.text.find(sentence), std::string::npos) << output.text;
+      ++seen;
+      break;
+    }
+  EXPECT_GE(seen, 2u);
 }
 
 TEST(Cli, MachineAndKernels) {
@@ -185,6 +258,10 @@ TEST(Cli, DataInARing) {
   const Output refused = program("run gemm --data ring --alpha 2");
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.text.find("--alpha 1"), std::string::npos) << refused.text;
+  const Output eight_bits = program("run gemm --data ring --d-type e4m3");
+  EXPECT_EQ(eight_bits.code, 2);
+  EXPECT_NE(eight_bits.text.find("--data ring is for the loom, with --d-type bf16, f16 or f32"), std::string::npos)
+      << eight_bits.text;
   const Output long_sum = program("run blockwise-fp8 --m 8 --n 16 --k 40000 --data ring");
   EXPECT_EQ(long_sum.code, 2);
   EXPECT_NE(long_sum.text.find("shorter K"), std::string::npos) << long_sum.text;
@@ -240,6 +317,20 @@ TEST(Cli, PlanNamesTheChoiceAndTheOthers) {
   }
 }
 
+TEST(Cli, PlanIsForWhereRunWouldRun) {
+  EXPECT_NE(program("plan blockwise-fp8 --m 64").text.find("sm_100"), std::string::npos);
+  EXPECT_EQ(program("plan blockwise-fp8 --m 64 --on loom:sm90").text.find("sm_100"), std::string::npos);
+  const Output empty = program("plan gemm --m 0");
+  EXPECT_EQ(empty.code, 0);
+  EXPECT_NE(empty.text.find("nothing to compute"), std::string::npos) << empty.text;
+  EXPECT_EQ(std::count(empty.text.begin(), empty.text.end(), '\n'), 1) << empty.text;
+}
+
+TEST(Cli, AnAlphaThatUnderflowsIsNotAnError) {
+  const Output output = program("run gemm --m 64 --n 64 --k 64 --alpha 1e-45");
+  EXPECT_EQ(output.code, 0) << output.text;
+}
+
 /// A folder that goes away with the test.
 struct Folder {
   std::filesystem::path path =
@@ -287,12 +378,75 @@ TEST(Cli, TensorsFromAFileToAFile) {
       std::memcpy(&got, d->data.data() + (i * n + j) * 2, 2);
       EXPECT_EQ(got, code(sum)) << i << " " << j;
     }
+  const std::pair<const char*, const char*> refused[] = {
+      {"--m 4", "--m is 4, and the file has 3; leave --m out"},
+      {"--n 4", "--n is 4, and the file has 5; leave --n out"},
+      {"--k 512", "--k is 512, and the file has 20; leave --k out"},
+      {"--batch 2", "--batch is 2, and the file has 1; leave --batch out"},
+      {"--a-type f16", "--a-type is f16, and the file has bf16; leave --a-type out"},
+      {"--b-type f16", "--b-type is f16, and the file has bf16; leave --b-type out"},
+      {"--bias n --bias-type bf16", "--bias-type is bf16, and the file has f32; leave --bias-type out"},
+      {"--data integer", "--data is for tensors that are made up; --tensors brings its own"},
+      {"--data-seed 2", "--data-seed is for tensors that are made up"},
+  };
+  for (const auto& [option, sentence] : refused)
+    for (const char* command : {"run", "check"}) {
+      const Output answer = program(std::string(command) + " gemm --beta 0 --tensors " + in + " " + option);
+      EXPECT_EQ(answer.code, 2) << option;
+      EXPECT_NE(answer.text.find(sentence), std::string::npos) << answer.text;
+    }
+  EXPECT_NE(program("check gemm --mode ring --tensors " + in).text.find("--mode is for tensors that are made up"),
+            std::string::npos);
+  EXPECT_EQ(program("run gemm --m 3 --n 5 --k 20 --a-type bf16 --tensors " + in).code, 0);
+  const Output same = program("run gemm --tensors " + in + " --out " + folder.file("./in.safetensors"));
+  EXPECT_EQ(same.code, 2);
+  EXPECT_NE(same.text.find("--out is the file that --tensors names"), std::string::npos) << same.text;
+  EXPECT_TRUE(warploom::cli::SafeTensors::read(in)) << "it is as it was";
+  const Output unscaled = program("run blockwise-fp8 --tensors " + in);
+  EXPECT_EQ(unscaled.code, 2);
+  EXPECT_NE(unscaled.text.find("a_scales must be there"), std::string::npos) << unscaled.text;
   const Output wrong = program("run gemm --tensors " + write("wrong.safetensors", {k, n}));
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.text.find("they disagree on k"), std::string::npos) << wrong.text;
   const Output none = program("run gemm --tensors " + out);
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.text.find("the file has no tensor 'a'; it has d"), std::string::npos) << none.text;
+}
+
+/// bf16 operands with scales beside them: the other kernel takes them. No option changes a file's types.
+TEST(Cli, TensorsForTheOtherKernel) {
+  using warploom::DType;
+  const Folder folder;
+  constexpr int m = 4, n = 8, k = 128;
+  const std::vector<uint16_t> a(m * k), b(n * k);
+  const std::vector<float> a_scales(m, 1.0f), b_scales(1, 1.0f);
+  const std::string in = folder.file("in.safetensors");
+  ASSERT_EQ(
+      warploom::cli::write_safetensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                                            {"b", DType::bf16, {n, k}, std::as_bytes(std::span(b))},
+                                            {"a_scales", DType::f32, {1, m}, std::as_bytes(std::span(a_scales))},
+                                            {"b_scales", DType::f32, {1, 1}, std::as_bytes(std::span(b_scales))}}),
+      "");
+  const Output scaled = program("run blockwise-fp8 --tensors " + in);
+  EXPECT_EQ(scaled.code, 2);
+  EXPECT_NE(scaled.text.find("with scales both must be e4m3; the kernel gemm works"), std::string::npos) << scaled.text;
+  ASSERT_EQ(warploom::cli::write_safetensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                                                  {"b", DType::f16, {n, k}, std::as_bytes(std::span(b))}}),
+            "");
+  EXPECT_EQ(program("run gemm --tensors " + in).text,
+            "warploom: A is bf16 and B f16; 16-bit operands are of one type, and only e4m3 and e5m2 mix\n");
+}
+
+TEST(Cli, TensorsOfOtherTypesAreNamed) {
+  const Folder folder;
+  const std::string in = folder.file("in.safetensors");
+  const std::string header = R"({"a":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]}})";
+  const uint64_t length = header.size();
+  std::ofstream(in, std::ios::binary).write(reinterpret_cast<const char*>(&length), 8) << header << "eight by";
+  const Output output = program("run gemm --tensors " + in);
+  EXPECT_EQ(output.code, 2);
+  EXPECT_NE(output.text.find("tensor 'a' is F64; F32, F16, BF16, F8_E4M3 and F8_E5M2 are read"), std::string::npos)
+      << output.text;
 }
 
 /// With scales, of two matrices: each has its own.

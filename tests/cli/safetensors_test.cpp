@@ -61,6 +61,9 @@ TEST(SafeTensors, MetadataAndOtherTypesArePassedOver) {
               12));
   ASSERT_TRUE(file) << file.error();
   EXPECT_EQ(file->find("i"), nullptr);
+  EXPECT_EQ(file->why_unread("i"), "tensor 'i' is I64; F32, F16, BF16, F8_E4M3 and F8_E5M2 are read");
+  EXPECT_EQ(file->why_unread("x"), "");
+  EXPECT_EQ(file->why_unread("nobody"), "");
   ASSERT_NE(file->find("x"), nullptr);
   EXPECT_EQ(file->find("x")->data.size(), 4u);
 }

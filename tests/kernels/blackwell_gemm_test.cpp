@@ -273,44 +273,48 @@ TEST(BlackwellGemm, AsksForWeightsAhead) {
   }
 }
 
-/// A function object of the user's in place of the activation, by the header template.
+/// A function object of the user's in place of the activation, through the public header.
 struct HardClamp {
   WARPLOOM_FN float operator()(float x) const noexcept { return arch::minimum(arch::maximum_or_nan(x, -4.0f), 6.0f); }
 };
 using ClampedGemm = BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, 1, 1, 1, TileSource::fixed, 1,
                                   false, Elementwise<HardClamp>>;
+using ClampedHopperGemm = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, HopperSchedule::ping_pong,
+                                     1, 1, 1, false, Elementwise<HardClamp>>;
 
-TEST(BlackwellGemm, TakesAUsersFunction) {
-  GemmData data({.m = 150, .n = 72, .k = 100, .d = DType::f32, .beta = 1.0f, .fill = Fill::integer});
-  GemmProblem problem = data.problem();
-  const auto run = [&](loom::Entry entry) {
-    const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x64-1sm-1x1");
-    EXPECT_TRUE(config);
-    const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, ChipLimits::of(Chip::sm100));
-    const Result<GemmLaunch> launch = make_launch(
-        problem, *plan, nullptr, [](const TensorMapArgs& args) { return loom::encode_tensor_map(args, Chip::sm100); });
-    EXPECT_TRUE(launch) << launch.error();
-    const loom::Outcome outcome = loom::launch({.grid = launch->grid,
-                                                .cluster = launch->cluster,
-                                                .threads = launch->threads,
-                                                .shared_bytes = launch->shared_bytes},
-                                               entry, &launch->params, gemm_tensors(problem, *plan, nullptr));
-    EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
-    std::vector<float> d;
-    for (int row = 0; row < problem.m; ++row) {
-      const auto* at = static_cast<const float*>(problem.d.data) + row * problem.d.stride;
-      d.insert(d.end(), at, at + problem.n);
-    }
-    return d;
-  };
-  std::vector<float> plain =
-      run(&gemm_entry<
-          BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 64, 1, 1, 1, TileSource::fixed, 1, false>>);
-  problem = data.problem();
-  const std::vector<float> clamped = run(&gemm_entry<ClampedGemm>);
-  EXPECT_GT(std::count_if(plain.begin(), plain.end(), [](float x) { return x > 6.0f; }), 0);
-  for (float& x : plain) x = std::clamp(x, -4.0f, 6.0f);
-  EXPECT_EQ(plain, clamped);
+TEST(OwnGemm, TakesAUsersFunction) {
+  const GemmConfig own[] = {own_gemm<ClampedGemm>("clamped"), own_gemm<ClampedHopperGemm>("clamped-hopper")};
+  for (const GemmConfig& config : own)
+    for (const DType d : {DType::bf16, DType::f32})
+      for (const float beta : {0.0f, 1.0f}) {
+        SCOPED_TRACE(std::string(config.key) + (d == DType::f32 ? " f32" : " bf16") + (beta == 0.0f ? "" : " C"));
+        // Small integers are exact in bf16 within the clamp, and beyond it they are not asked for.
+        GemmData data({.m = 150, .n = 72, .k = 100, .d = d, .beta = beta, .fill = Fill::integer});
+        const auto run = [&](const GemmConfig& with) {
+          const GemmProblem problem = data.problem();
+          const Result<GemmPlan> plan = plan_gemm(problem, with, 1, ChipLimits::of(with.shape.chip));
+          EXPECT_TRUE(plan) << plan.error();
+          const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, {.check = true});
+          EXPECT_TRUE(outcome) << outcome.error();
+          EXPECT_TRUE(outcome->ok()) << to_text(outcome->report);
+          std::vector<float> values;
+          for (int row = 0; row < problem.m; ++row)
+            for (int column = 0; column < problem.n; ++column) {
+              const int64_t at = row * problem.d.stride + column;
+              values.push_back(d == DType::f32 ? static_cast<const float*>(problem.d.data)[at]
+                                               : to_float(static_cast<const bf16*>(problem.d.data)[at]));
+            }
+          return values;
+        };
+        const Result<const GemmConfig*> shipped =
+            find_gemm_config(config.shape.chip == Chip::sm100 ? "bf16-kk-128x64-1sm-1x1" : "bf16-kk-128x64-coop-1x1");
+        ASSERT_TRUE(shipped);
+        std::vector<float> plain = run(**shipped);
+        const std::vector<float> clamped = run(config);
+        EXPECT_GT(std::count_if(plain.begin(), plain.end(), [](float x) { return x > 6.0f; }), 0);
+        for (float& x : plain) x = std::clamp(x, -4.0f, 6.0f);
+        EXPECT_EQ(plain, clamped);
+      }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // What has gone wrong in kernels like these, one by one: the Blackwell GEMM has none of it, and where that hangs on one
 // instruction, leaving it out is reported.
+#include <fmt/ranges.h>
+
 #include <set>
 
 #include "kernels/gemm_cases.hpp"
@@ -14,6 +16,13 @@ const GemmConfig& config_of(const char* key) {
   const Result<const GemmConfig*> config = find_gemm_config(key);
   EXPECT_TRUE(config) << key;
   return **config;
+}
+
+/// Integers, with the configuration's types and scales.
+GemmDataSpec spec_for(const GemmConfig& config, int m, int n, int k, float beta) {
+  GemmDataSpec spec{.m = m, .n = n, .k = k, .a = config.a, .b = config.b, .beta = beta, .fill = Fill::integer};
+  spec.scaling = config.scaling;
+  return spec;
 }
 
 struct Ran {
@@ -59,10 +68,7 @@ TEST(BlackwellHazards, LoadOrderDoesNotDeadlock) {
                           "e4m3-blocks-128x128-2sm-2x1"}) {
     const GemmConfig& config = config_of(key);
     const GemmShape& s = config.shape;
-    GemmDataSpec spec{.m = 5 * s.tile_left * s.cluster_left, .n = s.tile_right, .k = s.tile_k / 2};
-    spec.a = config.a, spec.b = config.b, spec.scaling = config.scaling;
-    spec.beta = 1.0f;
-    spec.fill = Fill::integer;
+    const GemmDataSpec spec = spec_for(config, 5 * s.tile_left * s.cluster_left, s.tile_right, s.tile_k / 2, 1.0f);
     for (uint64_t seed = 1; seed <= 40; ++seed) {
       loom::Options options;
       options.schedule = {loom::Policy::random, seed};
@@ -73,18 +79,28 @@ TEST(BlackwellHazards, LoadOrderDoesNotDeadlock) {
   }
 }
 
-// 2. No CTA of a pair leaves while the other may still signal it, whichever of them is late; without the last cluster
-// barrier that happens.
+// 2. No CTA of a pair leaves while the other may still signal it, whichever of them is late; without the load role's
+// last waits for its slots that happens.
 TEST(BlackwellHazards, PairsLeaveTogether) {
-  const GemmConfig& config = config_of("bf16-kk-64x256-2sm-2x1");
-  const GemmDataSpec spec{.m = 300, .n = 270, .k = 200, .beta = 1.0f, .fill = Fill::integer};
-  for (const char* text : {"eager:0:skew=0", "eager:0:skew=1", "lazy:0:skew=0", "lazy:0:skew=1", "adversarial"}) {
-    loom::Options options;
-    options.schedule = *loom::Schedule::parse(text);
-    options.check = true;
-    const Ran one = run(config, spec, 2, options);
-    ASSERT_TRUE(one.outcome.ok()) << text << '\n' << to_text(one.outcome.report);
-    ASSERT_TRUE(one.right);
+  for (const char* key : {"bf16-kk-64x256-2sm-2x1", "bf16-kk-128x256-2sm-2x1-clc", "e4m3-blocks-128x128-2sm-2x1",
+                          "e4m3-rows-128x128-2sm-2x1-clc"}) {
+    const GemmConfig& config = config_of(key);
+    const GemmDataSpec spec = spec_for(config, 300, 272, 200, 1.0f);
+    for (const char* text : {"eager:0:skew=0", "eager:0:skew=1", "lazy:0:skew=0", "lazy:0:skew=1", "adversarial"}) {
+      loom::Options options;
+      options.schedule = *loom::Schedule::parse(text);
+      options.check = true;
+      const Ran one = run(config, spec, 2, options);
+      ASSERT_TRUE(one.outcome.ok()) << key << " under " << text << '\n' << to_text(one.outcome.report);
+      ASSERT_TRUE(one.right);
+    }
+  }
+  int places = 0;
+  for (const char* key : {"bf16-kk-64x256-2sm-2x1", "e4m3-blocks-128x128-2sm-2x1"}) {
+    const GemmConfig& config = config_of(key);
+    const auto codes = codes_without("mbarrier.wait", config, spec_for(config, 256, 128, 200, 0.0f), places);
+    EXPECT_GE(places, 4) << key;
+    EXPECT_TRUE(codes.contains("EXIT-REMOTE")) << key << ": " << fmt::format("{}", fmt::join(codes, ", "));
   }
 }
 
@@ -103,24 +119,30 @@ TEST(BlackwellHazards, EmptySplitsDoNotHang) {
 
 // 4. Every load of tensor memory is waited for before its registers are read.
 TEST(BlackwellHazards, EveryLoadOfTensorMemoryIsWaitedFor) {
-  int places = 0;
-  const auto codes = codes_without("tcgen05.wait::ld", config_of("bf16-kk-128x64-1sm-1x1"),
-                                   {.m = 128, .n = 64, .k = 64, .beta = 1.0f, .fill = Fill::integer}, places);
-  EXPECT_GE(places, 1);
-  EXPECT_EQ(codes, std::set<std::string>{"FRAGMENT"});
+  for (const char* key :
+       {"bf16-kk-128x64-1sm-1x1", "bf16-kk-64x256-2sm-2x1", "bf16-kk-128x256-2sm-2x1-clc",
+        "bf16-kk-64x16-1sm-1x1-k4-swap", "e4m3-blocks-128x128-2sm-2x1", "e4m3-rows-128x128-2sm-2x1-clc"}) {
+    const GemmConfig& config = config_of(key);
+    int places = 0;
+    const auto codes = codes_without("tcgen05.wait::ld", config, spec_for(config, 256, 64, 256, 1.0f), places);
+    EXPECT_GE(places, 1) << key;
+    EXPECT_EQ(codes, std::set<std::string>{"FRAGMENT"}) << key;
+  }
 }
 
 // 5. Tensor memory changes hands through fences on both sides: the checker, which asks for them (TMEM-FENCE), has
 // nothing to say, though every accumulator is used several times.
 TEST(BlackwellHazards, TensorMemoryIsFenced) {
-  for (const char* key : {"bf16-kk-128x64-1sm-1x1", "bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-64x256-2sm-2x1"}) {
+  for (const char* key :
+       {"bf16-kk-128x64-1sm-1x1", "bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-64x256-2sm-2x1", "bf16-kk-128x256-2sm-2x1-clc",
+        "e4m3-blocks-128x128-2sm-2x1", "e4m3-rows-128x128-2sm-2x1-clc"}) {
     const GemmConfig& config = config_of(key);
     const GemmShape& s = config.shape;
     for (const char* text : {"eager", "lazy", "adversarial", "random:4"}) {
       loom::Options options;
       options.schedule = *loom::Schedule::parse(text);
       options.check = true;
-      const Ran one = run(config, {.m = 5 * s.tile_left * s.cluster_left, .n = s.tile_right, .k = 3 * s.tile_k},
+      const Ran one = run(config, spec_for(config, 5 * s.tile_left * s.cluster_left, s.tile_right, 3 * s.tile_k, 0.0f),
                           s.cluster_size(), options);
       EXPECT_TRUE(one.outcome.ok()) << key << " under " << text << '\n' << to_text(one.outcome.report);
     }

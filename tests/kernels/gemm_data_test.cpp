@@ -155,6 +155,86 @@ TEST(GemmData, WhatNobodyWroteAndWhatNobodyMayWriteIsSeen) {
   }
 }
 
+/// Few outputs are judged one by one, many by their sums: both see it.
+constexpr int few_rows = 3, many_rows = 60;
+
+std::byte* element_of_d(const GemmProblem& p, int64_t i, int64_t j) {
+  return static_cast<std::byte*>(p.d.data) + (i * p.d.stride + j) * size_of(p.d.type);
+}
+
+TEST(GemmData, ANanThatTheAnswerHasIsRight) {
+  for (int m : {few_rows, many_rows})
+    for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3}) {
+      SCOPED_TRACE(testing::Message() << m << " rows of " << name_of(d));
+      constexpr int n = 20, k = 16;
+      std::vector<uint16_t> a(static_cast<size_t>(m) * k), b(n * k);
+      for (size_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<uint16_t>(encode_value(DType::bf16, 0.25f * (static_cast<float>(i % 7) - 2)));
+      for (size_t i = 0; i < b.size(); ++i)
+        b[i] = static_cast<uint16_t>(encode_value(DType::bf16, 0.5f * (static_cast<float>(i % 5) - 1)));
+      a[k + 3] = static_cast<uint16_t>(nan_bits(DType::bf16));  // row 1
+      GemmData data({.m = m, .n = n, .k = k, .d = d}, {.a = a.data(), .b = b.data()});
+      const GemmProblem p = data.problem();
+      solve(p);
+      ASSERT_TRUE(std::isnan(decode_value(d, element_of_d(p, 1, 4))));
+      const GemmData::Accuracy right = data.compare();
+      EXPECT_TRUE(data.acceptable(right)) << right.diff;
+      EXPECT_TRUE(right.within_rounding);
+      EXPECT_EQ(right.rounding_mismatches, 0);
+      EXPECT_TRUE(std::isfinite(right.max_abs_error));
+      EXPECT_TRUE(std::isfinite(right.diff));
+
+      const uint32_t nan = load_bits(d, element_of_d(p, 1, 4)), number = load_bits(d, element_of_d(p, 0, 4));
+      store_bits(d, element_of_d(p, 1, 4), number);
+      EXPECT_FALSE(data.acceptable(data.compare())) << "a number where the answer is NaN";
+      EXPECT_EQ(data.compare().max_abs_error, INFINITY);
+      store_bits(d, element_of_d(p, 1, 4), nan);
+      store_bits(d, element_of_d(p, 0, 4), nan);
+      EXPECT_FALSE(data.acceptable(data.compare())) << "NaN where the answer is a number";
+      EXPECT_EQ(data.compare().max_abs_error, INFINITY);
+    }
+}
+
+TEST(GemmData, AnInfinityIsRightOnlyWhereTheAnswerIsOne) {
+  for (int m : {few_rows, many_rows})
+    for (DType d : {DType::bf16, DType::f16, DType::f32}) {
+      SCOPED_TRACE(testing::Message() << m << " rows of " << name_of(d));
+      constexpr int n = 20, k = 16;
+      const std::vector<uint16_t> b(n * k, static_cast<uint16_t>(encode_value(DType::bf16, 1.0f)));
+      std::vector<uint16_t> a(static_cast<size_t>(m) * k, b[0]);
+      a[k + 3] = static_cast<uint16_t>(encode_value(DType::bf16, INFINITY));  // row 1
+      GemmData data({.m = m, .n = n, .k = k, .d = d}, {.a = a.data(), .b = b.data()});
+      const GemmProblem p = data.problem();
+      solve(p);
+      EXPECT_TRUE(data.acceptable(data.compare()));
+      for (const auto& [row, wrong] : {std::pair(0, INFINITY), {1, -INFINITY}, {1, 1.0f}, {1, NAN}}) {
+        const uint32_t before = load_bits(d, element_of_d(p, row, 4));
+        store_bits(d, element_of_d(p, row, 4), encode_value(d, wrong));
+        EXPECT_FALSE(data.acceptable(data.compare())) << wrong << " in row " << row;
+        store_bits(d, element_of_d(p, row, 4), before);
+      }
+    }
+}
+
+TEST(GemmData, WhatUnderflowsIsRightAsItRounds) {
+  for (int m : {few_rows, many_rows})
+    for (const auto& [d, alpha] :
+         {std::pair(DType::bf16, 1e-45f), {DType::bf16, 1e-41f}, {DType::f32, 1e-45f}, {DType::f16, 1e-9f}})
+      for (Scaling scaling : {Scaling::none, Scaling::a_rows_b_rows}) {
+        SCOPED_TRACE(testing::Message() << m << " rows of " << name_of(d) << ", alpha " << alpha);
+        const DType operand = scaling == Scaling::none ? DType::bf16 : DType::e4m3;
+        GemmData data(
+            {.m = m, .n = 24, .k = 64, .a = operand, .b = operand, .d = d, .scaling = scaling, .alpha = alpha});
+        const GemmProblem p = data.problem();
+        solve(p);
+        const GemmData::Accuracy right = data.compare();
+        EXPECT_TRUE(right.within_rounding);
+        EXPECT_TRUE(data.acceptable(right)) << right.diff << " " << right.diff_unquantised;
+        store_bits(d, element_of_d(p, 1, 4), encode_value(d, 1.0f));
+        EXPECT_FALSE(data.acceptable(data.compare()));
+      }
+}
+
 TEST(GemmData, FewRowsStandForMany) {
   GemmData data({.m = 1000, .n = 64, .k = 64, .fill = Fill::integer});
   const GemmProblem p = data.problem();

@@ -18,6 +18,9 @@ namespace {
 using namespace probe;
 
 constexpr uint32_t quick = 20'000, full = 1'000'000;
+/// The long count in so many tests, which run side by side.
+constexpr uint32_t parts = 10;
+class FuzzFull : public ::testing::TestWithParam<uint64_t> {};
 constexpr uint32_t shared_bytes = 64 * 1024;
 
 struct Tally {
@@ -150,7 +153,7 @@ MmaParams tensor_work(Random& random) {
   return p;
 }
 
-void multiply_anything(uint32_t count) {
+void multiply_anything(uint32_t count, uint64_t seed) {
   const auto kernel = [](const MmaParams& p) {
     auto& s = shared<MmaStorage>();
     init_barriers(s.full, 1);
@@ -169,7 +172,7 @@ void multiply_anything(uint32_t count) {
     native::tmem_relinquish(p.group);
     native::tmem_dealloc(p.group, s.slot, 512);
   };
-  Random random(1);
+  Random random(seed);
   Tally tally;
   std::map<std::string, std::pair<uint32_t, uint32_t>> results;  // of the work: drawn, and done
   Launch launch{.shared_bytes = shared_bytes};
@@ -204,8 +207,8 @@ void multiply_anything(uint32_t count) {
   EXPECT_EQ(results.size(), 2u + 1 + 7 * 4);
 }
 
-TEST(Fuzz, Tcgen05Descriptors) { multiply_anything(quick); }
-TEST(FuzzFull, Tcgen05Descriptors) { multiply_anything(full); }
+TEST(Fuzz, Tcgen05Descriptors) { multiply_anything(quick, 1); }
+TEST_P(FuzzFull, Tcgen05Descriptors) { multiply_anything(full / parts, GetParam()); }
 
 // ---------------------------------------------------------------------------------------------------------- wgmma
 
@@ -235,7 +238,7 @@ native::WgmmaForm warpgroup_form(Random& random) {
   return form;
 }
 
-void multiply_anything_by_warpgroups(uint32_t count) {
+void multiply_anything_by_warpgroups(uint32_t count, uint64_t seed) {
   const auto kernel = [](const WgmmaParams& p) {
     float d[128];
     uint32_t a[4] = {0x3c3c3c3c, 0x40404040, 0, 0xffffffff};
@@ -255,7 +258,7 @@ void multiply_anything_by_warpgroups(uint32_t count) {
     native::wgmma_commit_group();
     native::wgmma_wait_group(0);
   };
-  Random random(2);
+  Random random(seed);
   Tally tally;
   std::map<WgmmaType, uint32_t> results;
   const Launch launch{.threads = 128, .shared_bytes = shared_bytes};
@@ -273,8 +276,10 @@ void multiply_anything_by_warpgroups(uint32_t count) {
   for (int type = 0; type < 7; ++type) EXPECT_GT(results[static_cast<WgmmaType>(type)], count / 500) << type;
 }
 
-TEST(Fuzz, WgmmaDescriptors) { multiply_anything_by_warpgroups(quick); }
-TEST(FuzzFull, WgmmaDescriptors) { multiply_anything_by_warpgroups(full / 2); }  // two descriptors each
+TEST(Fuzz, WgmmaDescriptors) { multiply_anything_by_warpgroups(quick, 2); }
+TEST_P(FuzzFull, WgmmaDescriptors) {
+  multiply_anything_by_warpgroups(full / 2 / parts, GetParam());  // two descriptors each
+}
 
 // ---------------------------------------------------------------------------------------------------------- TMA
 
@@ -321,7 +326,7 @@ struct TmaStorage {
   Mbarrier full[1];
 };
 
-void move_anything(uint32_t count) {
+void move_anything(uint32_t count, uint64_t seed) {
   const auto kernel = [](const TmaParams& p) {
     auto& s = shared<TmaStorage>();
     init_barriers(s.full, 1);
@@ -337,7 +342,7 @@ void move_anything(uint32_t count) {
     }
     syncwarp();
   };
-  Random random(3);
+  Random random(seed);
   Tally tally;
   uint32_t refused = 0;
   Launch launch{.shared_bytes = sizeof(TmaStorage), .tensors = {{block.data(), block.size(), Access::write, "block"}}};
@@ -373,8 +378,10 @@ void move_anything(uint32_t count) {
   EXPECT_GT(tally.findings["OOB-GLOBAL"], count / 1000);
 }
 
-TEST(Fuzz, TensorMapsAndCoordinates) { move_anything(quick); }
-TEST(FuzzFull, TensorMapsAndCoordinates) { move_anything(full); }
+TEST(Fuzz, TensorMapsAndCoordinates) { move_anything(quick, 3); }
+TEST_P(FuzzFull, TensorMapsAndCoordinates) { move_anything(full / parts, GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Parts, FuzzFull, ::testing::Range(uint64_t{1}, uint64_t{parts + 1}));
 
 }  // namespace
 }  // namespace warploom::loom

@@ -245,6 +245,28 @@ TEST(Verdict, KnownFindingsPass) {
     EXPECT_FALSE(Suppression::parse(bad)) << bad;
 }
 
+TEST(Verdict, ASuppressionGoesNoFurtherThanItsPlace) {
+  struct Two {
+    uint32_t words[2], seen[2];
+  };
+  static std::atomic<int> first_line;
+  const auto races = [](const Words2&) {
+    auto& s = shared<Two>();
+    if (thread_index() == 0) {
+      AT_LINE(first_line, store_shared(&s.words[0], 1u));
+      store_shared(&s.words[1], 1u);
+    }
+    if (thread_index() != 32) return;
+#pragma GCC unroll 1
+    for (int i = 0; i < 2; ++i) store_shared(&s.seen[i], load_shared(&s.words[i]));
+  };
+  CheckOptions options = under("eager");
+  const Subject racy = subject({.threads = 64, .shared_bytes = sizeof(Two)}, races, {nullptr, false});
+  ASSERT_EQ(check(racy, options).kind, Verdict::Kind::fails);
+  options.run.suppressed = {*Suppression::parse("RACE-SMEM@verdict_test.cpp:" + std::to_string(first_line.load()))};
+  EXPECT_EQ(check(racy, options).kind, Verdict::Kind::fails);
+}
+
 TEST(Verdict, PollsMayTimeOut) {
   uint32_t polls = 0;
   const auto polls_until = [](const Words2& p) {

@@ -1,24 +1,55 @@
-// A product on the loom, through the one include of an installed Warploom.
+// Products on the loom, through the includes of an installed Warploom.
+#include <algorithm>
 #include <cstdio>
 #include <vector>
+#include <warploom/kernels/own_gemm.hpp>
 #include <warploom/warploom.hpp>
 
+using namespace warploom;
+
+struct AtMost85 {
+  WARPLOOM_FN float operator()(float x) const noexcept { return arch::minimum(x, 85.0f); }
+};
+using Capped = BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, 1, 1, 1, TileSource::fixed, 1,
+                             false, Elementwise<AtMost85>>;
+
 int main() {
-  using namespace warploom;
   constexpr int m = 3, n = 16, k = 40;
   const std::vector<uint16_t> a(m * k, 0x3f80), b(n * k, 0x4000);  // ones and twos in bf16
-  std::vector<float> d(m * n);
-  const GemmProblem problem{.m = m,
-                            .n = n,
-                            .k = k,
-                            .a = {a.data(), DType::bf16, k},
-                            .b = {b.data(), DType::bf16, k},
-                            .d = {d.data(), DType::f32, n}};
-  const Result<GemmPlan> plan = plan_gemm(problem);
-  if (!plan) return std::puts(plan.error().c_str()), 1;
-  const Result<loom::Outcome> outcome = run_on_loom(problem, *plan);
-  if (!outcome) return std::puts(outcome.error().c_str()), 1;
-  for (float value : d)
-    if (value != 80.0f) return std::printf("%g instead of 80\n", static_cast<double>(value)), 1;
-  std::printf("%d values are right\n", m * n);
+  std::vector<float> c(m * n), bias(n), d(m * n);
+  for (int i = 0; i < m * n; ++i) c[i] = static_cast<float>(i % 5);
+  for (int i = 0; i < n; ++i) bias[i] = static_cast<float>(i);
+  GemmProblem problem{.m = m,
+                      .n = n,
+                      .k = k,
+                      .a = {a.data(), DType::bf16, k},
+                      .b = {b.data(), DType::bf16, k},
+                      .d = {d.data(), DType::f32, n}};
+  const GemmConfig capped = own_gemm<Capped>("capped");
+  int right = 0;
+  // As shipped, for an H200; for a B200 with a residual and a bias; the same with a function of our own.
+  for (const int which : {0, 1, 2}) {
+    std::fill(d.begin(), d.end(), -1.0f);
+    if (which > 0) {
+      problem.c = {c.data(), DType::f32, n};
+      problem.beta = 2.0f;
+      problem.bias = {bias.data(), DType::f32, BiasAlong::n};
+    }
+    const Result<GemmPlan> plan = which == 0   ? plan_gemm(problem)
+                                  : which == 1 ? plan_gemm(problem, ChipLimits::of(Chip::sm100))
+                                               : plan_gemm(problem, capped, 0, ChipLimits::of(Chip::sm100));
+    if (!plan) return std::puts(plan.error().c_str()), 1;
+    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, {.check = true});
+    if (!outcome) return std::puts(outcome.error().c_str()), 1;
+    if (!outcome->ok()) return std::puts(to_text(outcome->report).c_str()), 1;
+    for (int i = 0; i < m * n; ++i) {
+      float expected = 80.0f;
+      if (which > 0) expected += 2.0f * c[i] + bias[i % n];
+      if (which == 2) expected = std::min(expected, 85.0f);
+      if (d[i] != expected)
+        return std::printf("%g instead of %g\n", static_cast<double>(d[i]), static_cast<double>(expected)), 1;
+      ++right;
+    }
+  }
+  std::printf("%d values are right\n", right);
 }

@@ -246,7 +246,7 @@ TEST(GemmLegal, WhatBlackwellTakesAndDoesNot) {
   EXPECT_EQ(why_not(p, Chip::sm100), "") << "tf32";
   EXPECT_NE(why_not(p, Chip::sm90), "");
   const Case cases[] = {
-      {"A is bf16 and B f32; 16-bit operands are of one type", [](GemmProblem& q) { q.a.type = DType::bf16; }},
+      {"A is bf16 and B f32; f32 operands are of one type", [](GemmProblem& q) { q.a.type = DType::bf16; }},
       {"A is e4m3 and B f32; f32 operands are of one type", [](GemmProblem& q) { q.a.type = DType::e4m3; }},
       {"B in MN-major is not possible; f32 operands are K-major", [](GemmProblem& q) { q.b.major = Major::mn; }},
       {"A is f32 and B f32; with scales both must be e4m3",
@@ -323,6 +323,58 @@ TEST(GemmLegal, TheNearestKeepsWhatWorks) {
   EXPECT_EQ(nearest.k, 304);
   EXPECT_EQ(nearest.a.data, p.a.data);
   EXPECT_EQ(nearest.b.stride, p.b.stride);
+}
+
+/// Callers in other languages may hand over any number.
+TEST(GemmLegal, ValuesThatNoEnumHasAreRefused) {
+  const Case cases[] = {
+      {"the type of A is 9; there are e4m3", [](GemmProblem& p) { p.a.type = static_cast<DType>(9); }},
+      {"the type of B is 5; there are e4m3", [](GemmProblem& p) { p.b.type = static_cast<DType>(5); }},
+      {"the type of C is 9; there are e4m3", [](GemmProblem& p) { p.c.type = static_cast<DType>(9); }},
+      {"the type of D is 9; there are e4m3", [](GemmProblem& p) { p.d.type = static_cast<DType>(9); }},
+      {"the type of the bias is 9; there are e4m3",
+       [](GemmProblem& p) { p.bias = {p.bias.data, static_cast<DType>(9), BiasAlong::n}; }},
+      {"the activation is 5; there are none, relu", [](GemmProblem& p) { p.activation = static_cast<Activation>(5); }},
+      {"the bias lies along 3; there are none, n and m",
+       [](GemmProblem& p) { p.bias.along = static_cast<BiasAlong>(3); }},
+      {"the scaling is 3; there are none", [](GemmProblem& p) { p.scaling = static_cast<Scaling>(3); }},
+  };
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const Case& c : cases) {
+      SCOPED_TRACE(c.sentence);
+      GemmProblem p = dense_problem(100, 200, 304);
+      p.beta = 1.0f;
+      c.spoil(p);
+      const std::string reason = why_not(p, chip);
+      EXPECT_NE(reason.find(c.sentence), std::string::npos) << reason;
+      expect_sentence(reason);
+      expect_way_out(p, chip);
+      const GemmProblem nearest = nearest_that_runs(p, chip);
+      EXPECT_EQ(nearest.m, 100);
+      EXPECT_EQ(nearest.k, 304);
+    }
+}
+
+/// Scales on operands that run without them: the operands are kept.
+TEST(GemmLegal, ScalesThatAreTooMuchAreLeftOut) {
+  GemmProblem p = dense_problem(100, 203, 304, 2, {.a = DType::bf16, .b = DType::bf16});
+  p.scaling = Scaling::a_rows_b_blocks;
+  p.a_scales = p.b_scales = {};
+  for (Chip chip : {Chip::sm90, Chip::sm100}) {
+    EXPECT_EQ(why_not(p, chip), "A is bf16 and B bf16; with scales both must be e4m3");
+    const GemmProblem nearest = nearest_that_runs(p, chip);
+    EXPECT_EQ(nearest.scaling, Scaling::none);
+    EXPECT_EQ(nearest.a.type, DType::bf16);
+    EXPECT_EQ(nearest.b.type, DType::bf16);
+    EXPECT_EQ(nearest.n, 203);
+    EXPECT_EQ(nearest.k, 304);
+    EXPECT_EQ(nearest.batch, 2);
+  }
+  // No pair with or without scales: they say what it was meant to be.
+  p = dense_problem(100, 200, 304, 1, {.a = DType::e4m3, .b = DType::bf16});
+  p.scaling = Scaling::a_rows_b_blocks;
+  EXPECT_EQ(nearest_that_runs(p).scaling, Scaling::a_rows_b_blocks);
+  EXPECT_EQ(nearest_that_runs(p).b.type, DType::e4m3);
 }
 
 TEST(GemmLegal, AConfigurationForOtherTypesNamesOneThatFits) {

@@ -44,6 +44,7 @@ template <class A, class B, Major a_major, Major b_major, Scaling scaling, int t
 struct BlackwellGemm {
   static constexpr char name[] = "blackwell-gemm";
   using Params = GemmParams;
+  static constexpr GemmOperands operands{dtype_of<A>, dtype_of<B>, a_major, b_major, scaling};
   using Cluster = ClusterShape<cta_group_, cluster_left, cluster_right>;
   using Left = std::conditional_t<swap, B, A>;
   using Right = std::conditional_t<swap, A, B>;
@@ -52,19 +53,10 @@ struct BlackwellGemm {
   static_assert(tile_left == 64 || tile_left == 128, "warploom: a CTA's accumulator has 64 or 128 rows");
   static_assert(!swap || (tile_left == 64 && cta_group == 1), "warploom: operands change sides in tiles of 64 rows");
 
-  // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
-  static constexpr bool scaled = scaling != Scaling::none;
-  static constexpr bool rows_of_b = scaling == Scaling::a_rows_b_rows;
-  static constexpr bool left_scaled = scaled && (!swap || rows_of_b), right_scaled = scaled && (swap || rows_of_b);
-  static constexpr int scale_block = 128;
-  static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
-  static_assert(!scaled || rows_of_b ||
-                    (swap ? scale_block % tile_left == 0 : tile_right <= scale_block + (tile_right & -tile_right)),
-                "warploom: a tile meets at most two blocks of scales");
-
-  using Payload =
-      GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major, swap ? a_major : b_major,
-                  left_scaled, right_scaled, scaled && !rows_of_b ? (straddles ? 2 : 1) : 0, scaled>;
+  using Scales = GemmScales<scaling, tile_left, tile_right, swap>;
+  static constexpr bool scaled = Scales::any, straddles = Scales::straddle;
+  using Payload = GemmPayload<Left, Right, tile_left, tile_right, Cluster, swap ? b_major : a_major,
+                              swap ? a_major : b_major, Scales::left, Scales::right, Scales::blocks, scaled>;
   // Scales are the epilogue's to read.
   using Freed = std::conditional_t<scaled, freed_by<mma_commit<Mma, to_operand_sources>, lane_per_warp<Epilogue>>,
                                    freed_by<mma_commit<Mma, to_operand_sources>>>;
@@ -85,8 +77,9 @@ struct BlackwellGemm {
   static constexpr int patch_columns = tmem_patch_columns_of(columns);
   static_assert(scaled || columns % 64 == 0 || columns == patch_columns,
                 "warploom: columns of an accumulator are a power of two or a multiple of 64");
-  using Product = std::conditional_t<scaled, PromotedSum<Places, blocks, columns, left_scaled, right_scaled, straddles>,
-                                     TileProduct<OutputTilePipeline<opc>, blocks, columns, patch_columns>>;
+  using Product =
+      std::conditional_t<scaled, PromotedSum<Places, blocks, columns, Scales::left, Scales::right, straddles>,
+                         TileProduct<OutputTilePipeline<opc>, blocks, columns, patch_columns>>;
 
   struct Roles {
     using Group = Epilogue;
@@ -151,7 +144,8 @@ struct BlackwellGemm {
                                    .partial_floats = tile_left * tile_right,
                                    .ping_pong = false,
                                    .launch_control = launch_control,
-                                   .swap = swap};
+                                   .swap = swap,
+                                   .own_function = !std::is_same_v<Function, ChosenActivation>};
 
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept {
     Input::init_barriers(storage.input_barriers);
@@ -245,16 +239,16 @@ struct BlackwellGemm {
   }
   /// The scales of the blocks of B that the tile begins in, or those after. Beyond the last column any will do.
   WARPLOOM_FN Source block_scales(const Tile& tile, int after) const noexcept {
-    const int block = (swap ? left_of(tile) : right_of(tile)) / scale_block + after,
-              last = (params.n - 1) / scale_block;
+    const int block = (swap ? left_of(tile) : right_of(tile)) / Scales::block + after,
+              last = (params.n - 1) / Scales::block;
     return {swap ? &params.left_scales : &params.right_scales, (block < last ? block : last) * params.k_blocks,
             tile.batch};
   }
   WARPLOOM_FN ScalePlaces scale_places(const Tile& tile) const noexcept {
-    if constexpr (rows_of_b) return {};
+    if constexpr (Scales::rows_of_b) return {};
     const auto first = static_cast<uint32_t>(block_scales(tile, 0).row);
     if constexpr (!straddles) return {first};
-    return {first, static_cast<uint32_t>(block_scales(tile, 1).row), scale_block - right_of(tile) % scale_block};
+    return {first, static_cast<uint32_t>(block_scales(tile, 1).row), Scales::block - right_of(tile) % Scales::block};
   }
 
   WARPLOOM_FN void finish(Product& sum, const Tile& tile) noexcept {

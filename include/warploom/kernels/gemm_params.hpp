@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "warploom/types/chip.hpp"
+#include "warploom/types/descriptor.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/epilogue.hpp"
 #include "warploom/types/raster.hpp"
@@ -58,6 +59,13 @@ struct GemmParams {
   bool fused = false;  ///< C and D in A's 16 bits, through TMA, alpha 1, a bias along N if any, silu or no activation
 };
 
+/// What a kernel multiplies.
+struct GemmOperands {
+  DType a, b;
+  Major a_major, b_major;
+  Scaling scaling;
+};
+
 /// What the host must know of a kernel to launch it: constants of its type.
 ///
 /// Boxes of the tensor maps, all with a batch extent of 1: an operand that is K-major has {tile_k, *_box_rows} and
@@ -89,7 +97,8 @@ struct GemmShape {
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
   bool launch_control;      ///< a cluster is launched for every work item, and those that run take over others' items
   bool swap;
-  bool fuses = false;  ///< has quick code for GemmParams::fused
+  bool fuses = false;         ///< has quick code for GemmParams::fused
+  bool own_function = false;  ///< in the place of the launch's activation, and of GemmParams::plain
 
   constexpr int cluster_size() const { return cluster_left * cluster_right * cluster_k; }
 };

@@ -63,13 +63,16 @@ struct GemmProblem {
   ScalesRef a_scales = {}, b_scales = {};
 };
 
-/// One ahead-of-time kernel (a row of hopper_gemm.def or blackwell_gemm.def).
+/// One ahead-of-time kernel (a row of hopper_gemm.def or blackwell_gemm.def), or one of the user's (own_gemm.hpp).
 struct GemmConfig {
   const char* key;
   DType a, b;
   Major a_major, b_major;
   Scaling scaling;
   GemmShape shape;
+  // Of a kernel of the user's: what runs it on either machine.
+  loom::Entry loom_entry = nullptr;
+  const void* gpu_entry = nullptr;  ///< a __global__ function of one GemmParams
 };
 
 /// A configuration and the choices left to run time.
@@ -98,11 +101,13 @@ std::span<const GemmConfig> gemm_configs(Chip chip = Chip::sm90);
 /// Of any chip: keys are unique.
 Result<const GemmConfig*> find_gemm_config(std::string_view key);
 
-/// "" or why no kernel for the chip can run this problem, in one sentence that names the nearest one that works.
+/// "" or why no kernel for the chip can run this problem: one sentence about the first rule that it breaks.
 std::string why_not(const GemmProblem& problem, Chip chip = Chip::sm90);
 /// "" or why this configuration cannot.
 std::string why_not(const GemmProblem& problem, const GemmConfig& config);
-/// The nearest problem that runs: the sizes and strides that `why_not` asks for. Pointers are kept.
+/// The nearest problem that runs: the types, sizes and strides that `why_not` asks for. Pointers are kept, save that
+/// one that is not aligned moves up to the next multiple; a tensor that cannot be read is left out, by k = 0, beta = 0
+/// or no bias. Where D is missing, m = 0.
 GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip = Chip::sm90);
 
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip = {});

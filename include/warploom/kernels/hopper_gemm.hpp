@@ -31,10 +31,12 @@ WARPLOOM_CONST_FN int patch_columns_of(int tile) { return tile < 64 ? tile : til
 namespace warploom::inline WARPLOOM_MACHINE {
 
 template <class A, class B, Major a_major, Major b_major, Scaling scaling, int tile_left_, int tile_right_,
-          HopperSchedule schedule, int cluster_left, int cluster_right, int cluster_k, bool swap>
+          HopperSchedule schedule, int cluster_left, int cluster_right, int cluster_k, bool swap,
+          class Function = ChosenActivation>
 struct HopperGemm {
   static constexpr char name[] = "hopper-gemm";
   using Params = GemmParams;
+  static constexpr GemmOperands operands{dtype_of<A>, dtype_of<B>, a_major, b_major, scaling};
   /// CTAs that share operands, and all of a cluster: where K is split too, the latter are more.
   using Sharing = ClusterShape<1, cluster_left, cluster_right>;
   using Cluster = std::conditional_t<cluster_k == 1, Sharing, ClusterShape<1, cluster_k, 1>>;
@@ -56,34 +58,27 @@ struct HopperGemm {
                                  tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 64 * 128);
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
-  // Scales of A's rows lie on A's side; those of B are per row, or per block of 128 x 128.
-  static constexpr bool scaled = scaling != Scaling::none;
-  static constexpr bool rows_of_b = scaling == Scaling::a_rows_b_rows;
-  static constexpr bool left_scaled = scaled && (!swap || rows_of_b), right_scaled = scaled && (swap || rows_of_b);
-  static constexpr int scale_block = 128;
-  static constexpr bool straddles = scaled && !rows_of_b && !swap && scale_block % tile_right != 0;
-  static_assert(!scaled || rows_of_b ||
-                    (swap ? scale_block % tile_left == 0 : tile_right <= scale_block + (tile_right & -tile_right)),
-                "warploom: a tile meets at most two blocks of scales");
-
-  using Payload =
-      GemmPayload<Left, Right, tile_left, tile_right, Sharing, swap ? b_major : a_major, swap ? a_major : b_major,
-                  left_scaled, right_scaled, scaled && !rows_of_b ? (straddles ? 2 : 1) : 0>;
+  using Scales = GemmScales<scaling, tile_left, tile_right, swap>;
+  static constexpr bool scaled = Scales::any, straddles = Scales::straddle;
+  using Payload = GemmPayload<Left, Right, tile_left, tile_right, Sharing, swap ? b_major : a_major,
+                              swap ? a_major : b_major, Scales::left, Scales::right, Scales::blocks>;
   // Scales are read with ordinary loads too; PromotedAccumulator fences them off itself.
   using Freed = freed_by<wgmma_warps<Reader, to_operand_sources>>;
   template <int stages>
   using InputOf = InputTilePipeline<Payload, stages, filled_by<tma_bytes<typename Roles::Load>>, Freed>;
   using Accumulator =
-      std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, left_scaled, right_scaled, straddles>,
+      std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, Scales::left, Scales::right, straddles>,
                          WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
   /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
   /// is more than needed is better spent on stages.
   static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
   /// Ping-pong hides an epilogue that is quick enough.
-  using Fused = std::conditional_t<ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160, Left, void>;
+  static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
+  using Fused =
+      std::conditional_t<ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160 && !own_function, Left, void>;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles,
-                             BlockAfterBlock, ChosenActivation, Fused>;
+                             BlockAfterBlock, Function, Fused>;
   using Bias = GroupBias<Params, group_rows, tile_right, Roles::groups, swap>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Meeting = ClusterSum<Accumulator, Roles::groups, cluster_k>;
@@ -134,7 +129,8 @@ struct HopperGemm {
                                    .ping_pong = ping_pong,
                                    .launch_control = false,
                                    .swap = swap,
-                                   .fuses = Writer::fuses};
+                                   .fuses = Writer::fuses,
+                                   .own_function = own_function};
 
   static WARPLOOM_FN void init_barriers(Storage& storage) noexcept { Input::init_barriers(storage.input_barriers); }
   static WARPLOOM_FN void init_more_barriers(Storage& storage) noexcept {
@@ -234,8 +230,8 @@ struct HopperGemm {
   }
   /// The scales of the blocks of B that the tile begins in, or those after. Beyond the last column any will do.
   WARPLOOM_FN Source block_scales(const Tile& tile, int after) const noexcept {
-    const int block = (swap ? left_of(tile) : right_of(tile)) / scale_block + after,
-              last = (params.n - 1) / scale_block;
+    const int block = (swap ? left_of(tile) : right_of(tile)) / Scales::block + after,
+              last = (params.n - 1) / Scales::block;
     return {swap ? &params.left_scales : &params.right_scales, (block < last ? block : last) * params.k_blocks, 0};
   }
 
@@ -256,11 +252,11 @@ struct HopperGemm {
     }
   }
   WARPLOOM_FN BlockPlaces block_places(const Tile& tile) const noexcept {
-    if constexpr (rows_of_b) return {};
+    if constexpr (Scales::rows_of_b) return {};
     const uint32_t first = block_scales(tile, 0).row + tile.k_begin;
     if constexpr (!straddles) return {first};
     return {first, static_cast<uint32_t>(block_scales(tile, 1).row + tile.k_begin),
-            scale_block - right_of(tile) % scale_block};
+            Scales::block - right_of(tile) % Scales::block};
   }
 
   WARPLOOM_FN PartialSums meet(const Accumulator& sum, const Tile& tile) noexcept {

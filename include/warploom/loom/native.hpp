@@ -41,8 +41,8 @@ void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barr
 // Global memory: reports an address outside the launch's tensors.
 void check_global(const void* address, size_t bytes, bool write) noexcept;
 uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept;
-void fence(MemoryScope scope) noexcept;  ///< fence.acq_rel
-void fence_shared() noexcept;            ///< one of a cluster's shared memory alone
+void fence(MemoryScope scope) noexcept;    ///< fence.acq_rel
+void fence_shared(bool release) noexcept;  ///< one of a cluster's shared memory alone
 
 // Warp
 enum class Shuffle : uint8_t { index, exclusive_or, up, down };

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "gpu/gemm_kernels.hpp"
-#include "warploom/arch/config.hpp"
+#include "warploom/kernels/gemm/entry.hpp"
 
 #ifndef WARPLOOM_PART
 #error "warploom: WARPLOOM_PART names the part of the .def file to compile"
@@ -15,19 +15,11 @@
 #define WARPLOOM_CONCATENATE(a, b) WARPLOOM_CONCATENATE_(a, b)
 #define WARPLOOM_PART_NAME(prefix) WARPLOOM_CONCATENATE(prefix, WARPLOOM_PART)
 
-namespace warploom {
-
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, 1) gemm_kernel(const __grid_constant__ GemmParams params) {
-  Kernel::run(params);
-}
-
-namespace gpu {
+namespace warploom::gpu {
 
 template <class Kernel>
 GemmKernel gemm_row(const char* key) {
   return {key, reinterpret_cast<const void*>(&gemm_kernel<Kernel>), Kernel::shape};
 }
 
-}  // namespace gpu
-}  // namespace warploom
+}  // namespace warploom::gpu

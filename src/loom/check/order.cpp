@@ -590,6 +590,18 @@ bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
   return barrier.completed == nullptr || state_of(agent).knows->covers(Plane::happened, *barrier.completed, own(agent));
 }
 
+bool Order::over(Agent agent, BarrierId id, std::optional<std::pair<Stamp, const void*>>& left) const {
+  const Barrier& barrier = barriers_[id];
+  for (const WaitRecord& wait : barrier.waits)
+    for (uint32_t rest = wait.lanes; rest != 0; rest &= rest - 1) {
+      const Stamp stamp{wait.warp, wait.tick, static_cast<uint8_t>(std::countr_zero(rest))};
+      if (covers(agent, Plane::happened, stamp)) continue;
+      left = {stamp, wait.at};
+      return false;
+    }
+  return knows_of_last_phase(agent, id) && state_of(agent).knows->covers(Plane::happened, barrier.current, own(agent));
+}
+
 void Order::polled(Agent agent, BarrierId id, uint64_t phases, const void* at) {
   const Barrier& barrier = barriers_[id];
   if (phases < 2 || !violated || barrier.phases > phases) return;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -176,6 +177,9 @@ class Order {
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
   /// Is the thread behind the end of the last completed phase anyway?
   bool knows_of_last_phase(Agent agent, BarrierId barrier) const;
+  /// Whether the thread is behind everything that was done with the barrier; if not, `left` is a wait that may still
+  /// come, where it is one.
+  bool over(Agent agent, BarrierId barrier, std::optional<std::pair<Stamp, const void*>>& left) const;
   /// Do the arrivals of the phase under way know of that moment?
   bool current_covers(BarrierId barrier, const Stamp& stamp) const {
     return barriers_[barrier].current.covers(Plane::happened, stamp);

@@ -131,10 +131,14 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
       [&](Cell& cell, uint32_t at) {
         Conflict::Kind kind{};
         if (!cell.initialised())
-          report({Conflict::Kind::uninitialised, {}, record, false, false, at});
+          report({Conflict::Kind::uninitialised, Record(), record, false, false, at});
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
         const bool known = cell.reads.any([&](Record& read) {
+          if (read.atomic) {
+            if (!ordered(view, read, true, record, false, kind)) report({kind, read, record, true, false, at});
+            return false;
+          }
           if (read.slot != record.slot || read.proxy != record.proxy) return false;
           // The same warp at the same moment, or an operation behind the one that read before.
           if (read.tick == record.tick && read.site == record.site)
@@ -158,10 +162,38 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
           report({kind, cell.write, record, true, true, at});
         cell.reads.any([&](const Record& read) {
-          if (!ordered(view, read, false, record, true, kind)) report({kind, read, record, false, true, at});
+          if (!ordered(view, read, read.atomic, record, true, kind))
+            report({kind, read, record, read.atomic, true, at});
           return false;
         });
         cell.reads.clear();
+        cell.write = record;
+      },
+      true);
+}
+
+void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
+  visit(
+      first, count,
+      [&](Cell& cell, uint32_t at) {
+        Conflict::Kind kind{};
+        // Other updates that this one is not ordered behind stay, among the reads: who comes next must know of them
+        // all.
+        Reads others;
+        const auto meet = [&](const Record& earlier, bool writes) {
+          if (ordered(view, earlier, writes, record, true, kind)) return;
+          if (earlier.atomic)
+            others.add(earlier);
+          else
+            report({kind, earlier, record, writes, true, at});
+        };
+        if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
+        if (!cell.write.nobody()) meet(cell.write, true);
+        cell.reads.any([&](const Record& read) {
+          meet(read, read.atomic);
+          return false;
+        });
+        cell.reads = std::move(others);
         cell.write = record;
       },
       true);
@@ -204,7 +236,7 @@ bool Shadow::writable(uint32_t first, uint32_t count, const Viewpoint& view, con
   return all(first, count, [&](const Cell& cell) {
     Conflict::Kind kind{};
     if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) return false;
-    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, false, record, true, kind); });
+    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, read.atomic, record, true, kind); });
   });
 }
 

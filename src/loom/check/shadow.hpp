@@ -20,13 +20,21 @@ enum class Proxy : uint8_t { generic, async, tensor };
 /// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
   uint32_t slot : 24 = 0;
-  Proxy proxy : 8 = Proxy::generic;
-  uint32_t tick = 0;   ///< 0: nobody
-  uint32_t lanes = 0;  ///< of a warp's slot; 0 for asynchronous work
-  uint32_t site = 0;   ///< whatever the caller wants to find again
+  Proxy proxy : 6 = Proxy::generic;
+  bool atomic : 1 = false;    ///< an atomic or a reduction: two of them need no order
+  bool gathered : 1 = false;  ///< one of several stores that are told as one: `site` is that of the last
+  uint32_t tick = 0;          ///< 0: nobody
+  uint32_t lanes = 0;         ///< of a warp's slot; 0 for asynchronous work
+  uint32_t site = 0;          ///< whatever the caller wants to find again
 
   static Record of(const Stamp& stamp, uint32_t lanes, Proxy proxy = Proxy::generic, uint32_t site = 0) {
-    return {.slot = stamp.slot & 0xffffff, .proxy = proxy, .tick = stamp.tick, .lanes = lanes, .site = site};
+    Record record;
+    record.slot = stamp.slot;
+    record.proxy = proxy;
+    record.tick = stamp.tick;
+    record.lanes = lanes;
+    record.site = site;
+    return record;
   }
   bool nobody() const { return tick == 0; }
   friend bool operator==(const Record&, const Record&) = default;
@@ -91,6 +99,8 @@ class Shadow {
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  /// Of a record that is atomic: reads and writes.
+  void update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   /// Would `write` have anything to report? If not, `overwrite` does the same.
   bool writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const;
   void overwrite(uint32_t first, uint32_t count, const Record& record);

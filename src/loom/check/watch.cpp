@@ -11,7 +11,7 @@
 namespace warploom::loom::check {
 namespace {
 
-constexpr uint32_t all_lanes = ~0u;
+constexpr uint32_t all_lanes = ~0u, lane_count = 32;
 
 }  // namespace
 
@@ -30,6 +30,7 @@ Watch::Watch(Cluster& cluster)
                          Shadow::Block::tile, window_start);
     tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
   }
+  units_.resize(cluster.size());
   incoming_.resize(cluster.size());
   slots_.resize(cluster.size());
   allocations_.resize(cluster.size());
@@ -45,6 +46,9 @@ Watch::Watch(Cluster& cluster)
 }
 
 uint32_t Watch::rank_of(const Cta& cta) { return cta.rank; }
+size_t Watch::first_thread(const Warp& warp) {
+  return size_t{warp.cta->rank} * warp.cta->threads.size() + size_t{warp.index} * lane_count;
+}
 
 Agent Watch::agent(const Warp& warp, uint8_t lane) const {
   return {warp.cta->rank * warps_per_cta_ + warp.index, lane};
@@ -80,7 +84,9 @@ void Watch::synchronise(const Warp& warp, uint32_t mask) {
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
                   const Viewpoint& view, const Record& record, bool tensor) {
   const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor ? nullptr : &shadow); };
-  if (write)  // by reference: it is not to be copied to the heap each time
+  if (record.atomic)  // by reference: it is not to be copied to the heap each time
+    shadow.update(first, count, view, record, std::ref(on_conflict));
+  else if (write)
     shadow.write(first, count, view, record, std::ref(on_conflict));
   else
     shadow.read(first, count, view, record, std::ref(on_conflict));
@@ -102,12 +108,13 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
     touch_shared(pc, warp, owner, offset, bytes, write, view, record);
   if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, operation);
   order_.accessed_shared(me);
-  released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = false;
+  released_[first_thread(*thread.warp) + thread.id.lane] = false;
 }
 
 void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
                    const char* operation) {
-  const bool units = write && bytes == LineSet::unit_bytes && order_.alike(agent(warp).warp);
+  const bool units = write && bytes == LineSet::unit_bytes && order_.alike(agent(warp).warp) &&
+                     !names_a_unit_twice(*warp.cta, offsets);
   if (!units || !gathered_.go_on(warp, all_lanes)) settle_stores();
   const Viewpoint view(order_, agent(warp));
   const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, operation));
@@ -119,33 +126,68 @@ void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, u
       touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
   }
   order_.accessed_shared_all(agent(warp).warp);
+  if (write) std::fill_n(released_.begin() + first_thread(warp), lane_count, false);
+}
+
+bool Watch::names_a_unit_twice(const Cta& cta, std::span<const uint32_t> offsets) {
+  std::vector<Unit>& units = units_[rank_of(cta)];
+  if (units.empty()) units.resize(cta.window_bytes / LineSet::unit_bytes + 1);
+  ++instructions_;
+  return std::ranges::any_of(offsets, [&](uint32_t offset) {
+    return std::exchange(units[offset / LineSet::unit_bytes].instruction, instructions_) == instructions_;
+  });
 }
 
 void Watch::check_stores() {
   const Warp& warp = *std::exchange(gathered_.warp, nullptr);
   const Viewpoint view(order_, agent(warp, static_cast<uint8_t>(std::countr_zero(gathered_.lanes))));
   Shadow& shadow = shared_[rank_of(*warp.cta)];
-  // They are one moment to all others: nobody has heard of the first that has not heard of the last. So they are told
-  // as one, and found again at the place of the last.
-  const Record record = gathered_.each.back().record;
+  // They are one moment to all others: nobody has heard of the first that has not heard of the last.
+  Record record = gathered_.each.back().record;
+  record.gathered = true;
   bool clean = true;
   gathered_.lines.for_each(
       [&](uint32_t first, uint32_t count) { clean = clean && shadow.writable(first, count, view, record); });
-  if (clean)
+  if (clean) {
     gathered_.lines.for_each([&](uint32_t first, uint32_t count) { shadow.overwrite(first, count, record); });
-  else
+    std::vector<Unit>& units = units_[rank_of(*warp.cta)];
+    if (units.empty()) units.resize(warp.cta->window_bytes / LineSet::unit_bytes + 1);
+    for (const Stores::One& one : gathered_.each) units[one.offset / LineSet::unit_bytes].site = one.record.site;
+  } else {
     for (const Stores::One& one : gathered_.each)
       touch(one.pc, warp, shadow, one.offset, LineSet::unit_bytes, true, view, one.record, false);
+  }
   gathered_.each.clear();
   gathered_.lines.clear();
+}
+
+void Watch::shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes) {
+  const Agent me = agent(thread);
+  const uint32_t lane = 1u << thread.id.lane;
+  KnowledgeRef& word = words_[owner.window + offset];
+  settle_stores();
+  order_.learn(me, word);
+  const Viewpoint view(order_, me);
+  Record record = view.record(Proxy::generic, site(pc, *thread.warp, lane, "atom.shared"));
+  record.atomic = true;
+  touch_shared(pc, *thread.warp, owner, offset, bytes, true, view, record);
+  if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, lane, "an atomic");
+  order_.accessed_shared(me);
+  released_[first_thread(*thread.warp) + thread.id.lane] = false;
+  word = order_.tell(me);
 }
 
 void Watch::fence_proxy_async(Thread& thread, bool release) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->fence_proxy(thread);
   order_.fence_proxy_async(agent(thread));
-  released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread] = release;
+  released_[first_thread(*thread.warp) + thread.id.lane] = release;
   fence_mbarrier_init(thread);
+}
+
+void Watch::fence_shared_release(Thread& thread) {
+  settle_stores();
+  released_[first_thread(*thread.warp) + thread.id.lane] = true;
 }
 
 void Watch::tensor_fence(Thread& thread, bool before) {
@@ -170,8 +212,34 @@ void Watch::fence_mbarrier_init(Thread& thread) {
 
 // ---- mbarriers
 
+void Watch::write_barrier(Thread& thread, Pc pc, const Barrier& barrier, const char* operation) {
+  const Viewpoint view(order_, agent(thread));
+  touch_shared(pc, *thread.warp, *barrier.cta, barrier.offset, 8, true, view,
+               view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
+}
+
+void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
+  settle_stores();
+  std::optional<std::pair<Stamp, Pc>> left;
+  if (!order_.over(agent(thread), barrier.watched, left)) {
+    std::vector<OtherSide> sides;
+    if (left) sides.push_back({"waits", &warp_of(left->first.slot), 1u << left->first.lane, left->second});
+    cluster_.stop(thread.warp, 1u << thread.id.lane, pc, "BAR-REINIT",
+                  fmt::format("mbarrier.inval of {}, and nothing orders {} before it", barrier.name(),
+                              left ? "this wait" : "its arrivals"),
+                  {"everybody who uses the barrier synchronises with the thread that invalidates it first"},
+                  std::move(sides));
+  }
+  write_barrier(thread, pc, barrier, "mbarrier.inval");
+  BarrierNotes& notes = barriers_[barrier.watched];
+  notes.ended_by = thread.warp;
+  notes.ended_lane = 1u << thread.id.lane;
+  notes.ended_at = pc;
+}
+
 void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
   settle_stores();
+  write_barrier(thread, pc, barrier, "mbarrier.init");
   barrier.watched = order_.make_barrier();
   const Stamp now = order_.note(agent(thread));
   barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
@@ -181,19 +249,24 @@ void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
 void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
                    const char* operation) {
   BarrierNotes& notes = barriers_[barrier.watched];
+  if (notes.ended_by != nullptr)
+    cluster_.stop(&warp, lanes, pc, "BAR-REINIT",
+                  fmt::format("{} of {}, which nothing orders before its mbarrier.inval", operation, barrier.name()),
+                  {"everybody who uses the barrier synchronises with the thread that invalidates it first"},
+                  {{"mbarrier.inval", notes.ended_by, notes.ended_lane, notes.ended_at}});
   if (!notes.init) return;
   const bool elsewhere = async || barrier.cta != warp.cta;
-  const uint32_t slot = agent(warp).warp;
-  const uint64_t bit = slot < 64 ? uint64_t{1} << slot : 0;
-  if ((notes.known_to[elsewhere] & bit) != 0) return;
+  std::vector<uint32_t>& known_to = notes.known_to[elsewhere];
+  if (known_to.empty()) known_to.resize(order_.warps());
+  uint32_t& known = known_to[agent(warp).warp];
+  if ((lanes & ~known) == 0) return;
   const auto covered = [&](Plane plane, const Stamp& stamp) {
     return view.covers(plane, Record::of(stamp, 1u << stamp.lane));
   };
   const bool fenced = notes.fenced && covered(Plane::happened, *notes.fenced);
   const bool seen = fenced || covered(Plane::visible, *notes.init);
   if (seen && (fenced || !elsewhere)) {
-    // Whatever the other lanes know, they have it from the same place.
-    if (lanes == all_lanes || std::has_single_bit(lanes)) notes.known_to[elsewhere] |= bit;
+    known |= lanes;
     return;
   }
   const Stamp& init = *notes.init;
@@ -254,7 +327,11 @@ void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t pha
   if (recorder_ != nullptr)
     for (Thread* lane : warp.lanes) recorder_->passed(*lane, barrier, phases);
   const Agent me = agent(warp);
-  usable(pc, warp, all_lanes, barrier, Viewpoint(order_, me), false, "a wait");
+  if (order_.alike(me.warp))
+    usable(pc, warp, all_lanes, barrier, Viewpoint(order_, me), false, "a wait");
+  else
+    for (uint8_t lane = 0; lane < lane_count; ++lane)
+      usable(pc, warp, 1u << lane, barrier, Viewpoint(order_, agent(warp, lane)), false, "a wait");
   order_.passed_all(me.warp, barrier.watched, phases, pc, cluster_scope);
 }
 
@@ -291,7 +368,7 @@ void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waitin
 
 void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
   settle_stores();
-  const bool tells = release || released_[size_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread];
+  const bool tells = release || released_[first_thread(*thread.warp) + thread.id.lane];
   if (recorder_ != nullptr) recorder_->cluster_arrive(thread, tells);
   if (tells)
     order_.arrive(agent(thread), cluster_barrier_, pc);

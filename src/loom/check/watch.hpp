@@ -64,14 +64,13 @@ class Watch {
               const char* operation);
   /// `release`: one that makes a relaxed arrival at the cluster barrier tell what the thread has done.
   void fence_proxy_async(Thread& thread, bool release);
+  /// fence.release of shared memory, for the cluster.
+  void fence_shared_release(Thread& thread);
   void tensor_fence(Thread& thread, bool before);
   void fence_mbarrier_init(Thread& thread);
 
   /// atom.acq_rel on a word of shared memory: it tells and learns.
-  void shared_atomic(Thread& thread, const void* word) {
-    settle_stores();
-    order_.exchange(agent(thread), words_[word]);
-  }
+  void shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes);
 
   // ---- global memory (watch_global.cpp)
   void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write);
@@ -86,6 +85,7 @@ class Watch {
 
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
+  void invalidate(Thread& thread, Pc pc, const Barrier& barrier);
   void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
               bool cluster_scope);
   void phase_completed(const Barrier& barrier);
@@ -154,7 +154,10 @@ class Watch {
     std::string name = {};  ///< of one that is no mbarrier
     std::optional<Stamp> init = {}, fenced = {};
     Pc init_at = nullptr;
-    uint64_t known_to[2] = {};  ///< warps, one bit each, to whom it is usable: in its CTA, from elsewhere
+    const Warp* ended_by = nullptr;  ///< mbarrier.inval: who, by which lane, and where
+    uint32_t ended_lane = 0;
+    Pc ended_at = nullptr;
+    std::vector<uint32_t> known_to[2] = {};  ///< lanes of each warp to whom it is usable: in its CTA, from elsewhere
     std::vector<std::pair<Stamp, size_t>> tests = {};  ///< that failed in the phase under way, with their points
   };
   /// Instructions of a tensor core that are one piece of work: same issuers, same knowledge, same accumulator.
@@ -197,6 +200,8 @@ class Watch {
     gathered_.each.push_back({pc, record, offset});
     gathered_.lines.add(offset);
   }
+  /// The 8 bytes of a barrier, as its init and its end write them.
+  void write_barrier(Thread& thread, Pc pc, const Barrier& barrier, const char* operation);
   void settle_stores() {
     if (gathered_.warp != nullptr) check_stores();
   }
@@ -212,6 +217,8 @@ class Watch {
     std::vector<TensorWork> works;
   };
 
+  /// The number of a warp's first thread in the cluster.
+  static size_t first_thread(const Warp& warp);
   Agent agent(const Thread& thread) const;
   Agent agent(const Warp& warp, uint8_t lane = 0) const;
   const Warp& warp_of(uint32_t slot) const;
@@ -264,6 +271,8 @@ class Watch {
   [[nodiscard]] const Barrier* slot_barrier(const Shadow& shadow, uint32_t offset) const;
   [[nodiscard]] std::optional<OtherSide> release_of(const Shadow& shadow, const Conflict& conflict) const;
   [[nodiscard]] OtherSide side_of(const Record& record, bool writes) const;
+  /// The record with the place of the store that wrote these bytes.
+  [[nodiscard]] Record placed(Record record, const Shadow& shadow, uint32_t offset) const;
 
   Cluster& cluster_;
   uint32_t warps_per_cta_;
@@ -294,6 +303,14 @@ class Watch {
   std::unordered_map<uint64_t, Stamp> writers_;  ///< the last work that wrote some bytes of shared memory, by place
   std::vector<Batch> wgmmas_;                    ///< one per warpgroup of the cluster
   Stores gathered_;
+  /// Units of a CTA's shared memory: by which store they were written last, of those that were gathered; and by which
+  /// stmatrix, counted through the run.
+  struct Unit {
+    uint32_t site = 0, instruction = 0;
+  };
+  std::vector<std::vector<Unit>> units_;
+  uint32_t instructions_ = 0;
+  bool names_a_unit_twice(const Cta& cta, std::span<const uint32_t> offsets);
   std::vector<bool> released_;                           ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;  ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;

@@ -66,10 +66,11 @@ void Watch::issue(AsyncOp& op) {
   const Viewpoint view(*work);
   const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
   const Barrier* told = op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
-  const Record record =
-      view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
-  if (op.kind == AsyncOp::Kind::bulk_send)
+  Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
+  if (op.kind == AsyncOp::Kind::bulk_send) {
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
+    record.atomic = op.reduction.has_value();
+  }
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
     for_each_stored_run(op.map, op.at, op.offset, [&](uint32_t offset, uint32_t count) {
       touch_shared(op.pc, warp, *op.destination, offset, count, false, view, record);
@@ -238,7 +239,8 @@ void Watch::issue_tensor(AsyncOp& op) {
       for (const CellRun& run : accumulator)
         if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
           report(op.pc, warp,
-                 {Conflict::Kind::uninitialised, {}, record, false, false, run.group * tmem_column_count + run.column},
+                 {Conflict::Kind::uninitialised, Record(), record, false, false,
+                  run.group * tmem_column_count + run.column},
                  nullptr);
     touch_cells(op.pc, warp, first_cta, accumulator, true, view, record);
   } else if (here.copy) {

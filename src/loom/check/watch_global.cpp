@@ -62,6 +62,7 @@ void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes
       global_access_of(*thread.warp, order_.now(me), at, write ? Touch::write : Touch::read, Proxy::generic);
   touch_global(pc, *thread.warp, begin, bytes, access, me.lane, Viewpoint(order_, me));
   if (write) global_->overwrite(begin, bytes);
+  if (write) released_[first_thread(*thread.warp) + thread.id.lane] = false;
   order_.accessed_global(me);
 }
 
@@ -119,6 +120,7 @@ void Watch::fence(Thread& thread, MemoryScope scope) {
       notes.found.begin(), notes.found.end(), std::back_inserter(heard),
       [&](const GlobalMemory::Release& release) { return GlobalMemory::reaches(release, scope, cluster, cta); });
   acquire(thread, heard);
+  released_[first_thread(*thread.warp) + thread.id.lane] = scope != MemoryScope::cta;
   // A later one tells more, to those that it reaches.
   std::erase_if(notes.told, [&](const GlobalMemory::Release& earlier) { return earlier.scope <= scope; });
   notes.told.push_back({scope, cluster, cta, global_->known(cluster, order_.tell(agent(thread)))});

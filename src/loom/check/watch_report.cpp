@@ -60,6 +60,12 @@ OtherSide Watch::side_of(const Record& record, bool writes) const {
   return {std::move(what), site.warp, record.lanes != 0 ? record.lanes : site.lanes, site.pc};
 }
 
+Record Watch::placed(Record record, const Shadow& shadow, uint32_t offset) const {
+  if (record.gathered)
+    record.site = units_[static_cast<size_t>(&shadow - shared_.data())][offset / LineSet::unit_bytes].site;
+  return record;
+}
+
 const Barrier* Watch::slot_barrier(const Shadow& shadow, uint32_t offset) const {
   const std::map<uint32_t, Slot>& slots = slots_[static_cast<size_t>(&shadow - shared_.data())];
   auto slot = slots.upper_bound(offset);
@@ -91,8 +97,10 @@ std::optional<OtherSide> Watch::release_of(const Shadow& shadow, const Conflict&
   return {};
 }
 
-void Watch::report(Pc pc, const Warp& warp, const Conflict& conflict, const Shadow* shared) {
+void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow* shared) {
   const bool tensor = shared == nullptr;
+  Conflict conflict = found;
+  if (!tensor) conflict.earlier = placed(conflict.earlier, *shared, conflict.at);
   const Words words = words_for(conflict, tensor);
   const Site& later = sites_[conflict.later.site];
   const std::string place = tensor

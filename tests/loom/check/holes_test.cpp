@@ -1,6 +1,9 @@
 // Errors that one run could once hide from the checker, found by holding it against every schedule (recorded_test.cpp):
 // each in a kernel, under all policies, beside its correct twin.
 #include "loom/wgmma_kernel.hpp"
+#include "warploom/arch/bulk.hpp"
+#include "warploom/arch/cluster_memory.hpp"
+#include "warploom/arch/fence.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -146,6 +149,216 @@ TEST(Holes, OneOfSeveralStmatrixThatFillALine) {
     }
   };
   always_reported(launch, kernel, {"RACE-SMEM"});
+}
+
+TEST(Holes, RowsOfAStmatrixThatOverlap) {
+  always_reported({.threads = 32, .shared_bytes = sizeof(Staged)},
+                  [](bool buggy) {
+                    auto& s = shared<Staged>();
+                    const uint32_t registers[2] = {lane_index(), 99};
+                    const uint32_t unit = buggy ? 0 : lane_index() / 8 % 2;
+                    store_matrix<2>(address(s.line[lane_index() % 8][4 * unit]), registers);
+                    syncwarp();
+                  },
+                  {"RACE-SMEM"});
+}
+
+TEST(Holes, AGatheredStoreIsFoundAgainAtItsOwnLine) {
+  struct Unit {
+    uint32_t words[4];
+  };
+  const Launch launch{.threads = 64, .shared_bytes = sizeof(Staged)};
+  for (const Schedule& schedule : schedules(launch)) {
+    SCOPED_TRACE(schedule.text());
+    Options options = with(schedule);
+    options.check = true;
+    const Outcome outcome = run(
+        launch,
+        [](bool) {
+          auto& s = shared<Staged>();
+          const auto unit = [&](uint32_t row) { return reinterpret_cast<Unit*>(s.line[row]); };
+          if (thread_index() == 0) {
+            store_shared(unit(0), Unit{});
+            OFFENDING(store_shared(unit(1), Unit{}));
+            store_shared(unit(2), Unit{});
+          }
+          if (thread_index() == 32) store_shared(&s.seen, load_shared(&s.line[1][0]));
+          syncthreads();
+        },
+        true, options);
+    ASSERT_EQ(outcome.report.findings.size(), 1u);
+    const Finding& finding = outcome.report.findings[0];
+    if (finding.code == "UNINIT-SMEM") continue;  // the load came first
+    EXPECT_EQ(finding.code, "RACE-SMEM");
+    ASSERT_FALSE(finding.sides.empty());
+    const uint32_t line = static_cast<uint32_t>(offending_line);
+    EXPECT_TRUE(finding.at.user.line == line || finding.sides[0].at.user.line == line) << to_text(outcome.report);
+  }
+}
+
+struct Objects {
+  alignas(128) uint32_t line[4][32];
+  Mbarrier full[2];
+  uint32_t word;
+};
+
+TEST(Holes, ABarrierThatIsInvalidatedUnderAWaiter) {
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    init_barriers(s.full, 1);
+                    if (thread_index() == 32) mbarrier_wait(address(s.full[0]), 1);
+                    if (thread_index() == 0) mbarrier_arrive(address(s.full[0]));
+                    if (!buggy) syncthreads();
+                    if (thread_index() == 0) {
+                      mbarrier_invalidate(address(s.full[0]));
+                      store_shared(&s.full[0].opaque, uint64_t{3});
+                    }
+                  },
+                  {"BAR-REINIT", "BAR-UNINIT"});
+}
+
+template <bool store>
+void beside_atomics() {
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (thread_index() == 0) store_shared(&s.word, 0u);
+                    syncthreads();
+                    if (thread_index() == 0) fetch_cluster<Atomic::add>(address(s.word), 1u);
+                    if (thread_index() == 40) fetch_cluster<Atomic::add>(address(s.word), 2u);  // atomics may meet
+                    if (!buggy) syncthreads();
+                    if (thread_index() != 32) return;
+                    if (store)
+                      store_shared(&s.word, 5u);
+                    else
+                      store_shared(s.line[0], load_shared(&s.word));
+                  },
+                  {"RACE-SMEM"});
+}
+
+TEST(Holes, AnAtomicAndAPlainAccess) {
+  beside_atomics<false>();
+  beside_atomics<true>();
+}
+
+TEST(Holes, AnAtomicOnAWordThatNobodyWrote) {
+  always_reported({.threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (lane_index() == 0 && !buggy) store_shared(&s.word, 0u);
+                    syncwarp();
+                    fetch_cluster<Atomic::add>(address(s.word), 1u);
+                  },
+                  {"UNINIT-SMEM"});
+}
+
+TEST(Holes, AnAtomicThatACopyReads) {
+  static uint32_t out[4];
+  always_reported(
+      {.threads = 32, .shared_bytes = sizeof(Objects), .tensors = {{out, sizeof(out), Access::write, "out"}}},
+      [](bool buggy) {
+        auto& s = shared<Objects>();
+        if (thread_index() != 0) return;
+        for (uint32_t i = 0; i < 4; ++i) store_shared(&s.line[0][i], 0u);
+        fence_proxy_async_shared();
+        fetch_cluster<Atomic::add>(address(s.line[0][0]), 1u);
+        if (!buggy) fence_proxy_async_shared();
+        bulk_store(out, address(s.line[0][0]), 16);
+        bulk_commit_group();
+        bulk_wait_group<0>();
+      },
+      {"PROXY"});
+}
+
+TEST(Holes, ReductionsOfPeersMayMeetAndNobodyReadsBetween) {
+  always_reported({.grid = {3}, .cluster = {3}, .threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    for (auto& line : s.line) store_shared(&line[lane_index()], 1u);
+                    fence_proxy_async_shared();
+                    init_barriers(s.full, 1);
+                    const SharedAddress full = map_to_rank(address(s.full[0]), 0);
+                    if (cluster_rank() == 0) {
+                      if (thread_index() == 0) mbarrier_arrive_expect_tx(full, 256);
+                      if (!buggy) mbarrier_wait(full, 1);
+                      store_shared(&s.line[2][lane_index()], load_shared(&s.line[0][lane_index()]));
+                      mbarrier_wait(full, 1);
+                    } else if (thread_index() == 0) {
+                      bulk_send_reduce<Reduction::add, ReductionType::u32>(map_to_rank(address(s.line[0]), 0),
+                                                                           address(s.line[1]), 128, full);
+                    }
+                    cluster_sync();
+                  },
+                  {"RACE-SMEM", "PROXY", "NOT-VISIBLE"});
+}
+
+TEST(Holes, AnInitThatAnotherLaneDoesNotKnowOf) {
+  always_reported({.threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (lane_index() == 0) mbarrier_init(address(s.full[0]), 2);
+                    if (!buggy) syncwarp();
+                    if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+                    if (lane_index() == 5) mbarrier_arrive(address(s.full[0]));
+                    syncwarp();
+                    mbarrier_wait(address(s.full[0]), 1);
+                  },
+                  {"BAR-UNINIT"});
+}
+
+TEST(Holes, AnInitOfBytesThatAreStillRead) {
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (thread_index() == 0) store_shared(&s.full[0].opaque, uint64_t{7});
+                    syncthreads();
+                    if (thread_index() == 32)
+                      store_shared(&s.word, static_cast<uint32_t>(load_shared(&s.full[0].opaque)));
+                    if (!buggy) syncthreads();
+                    if (thread_index() == 0) {
+                      mbarrier_init(address(s.full[0]), 1);
+                      fence_mbarrier_init();
+                      mbarrier_arrive(address(s.full[0]));
+                    }
+                    syncthreads();
+                    mbarrier_wait(address(s.full[0]), 1);
+                  },
+                  {"RACE-SMEM"});
+}
+
+/// What is stored before, or after, a fence that makes a relaxed arrival at the cluster barrier tell of it.
+template <class Store, class Fence>
+void told_by_fence(Store, Fence) {
+  always_reported({.grid = {2}, .cluster = {2}, .threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (buggy) Fence{}();
+                    Store{}(s);
+                    if (!buggy) Fence{}();
+                    cluster_arrive_relaxed();
+                    cluster_wait();
+                    const uint32_t seen =
+                        load_cluster<uint32_t>(map_to_rank(address(s.line[0][0]), cluster_rank() ^ 1));
+                    if (lane_index() == 0) store_shared(&s.word, seen);
+                    cluster_sync();
+                  },
+                  {"NOT-VISIBLE"});
+}
+
+TEST(Holes, ARelaxedArrivalTellsWhatWasFenced) {
+  const auto plain = [](Objects& s) {
+    if (lane_index() == 0) store_shared(&s.line[0][0], 1u);
+  };
+  const auto matrix = [](Objects& s) {
+    const uint32_t registers[1] = {1};
+    store_matrix<1>(address(s.line[0][4 * (lane_index() % 8)]), registers);
+  };
+  told_by_fence(plain, [] { fence_proxy_async_release(); });
+  told_by_fence(matrix, [] { fence_proxy_async_release(); });
+  told_by_fence(plain, [] { fence_cluster(); });
+  told_by_fence(matrix, [] { fence_cluster(); });
+  told_by_fence(plain, [] { fence_shared_release(); });
 }
 
 }  // namespace

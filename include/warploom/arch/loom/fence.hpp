@@ -9,8 +9,8 @@ namespace native = ::warploom::loom::native;
 
 WARPLOOM_FN void fence_cluster() noexcept { native::fence(MemoryScope::cluster); }
 WARPLOOM_FN void fence_proxy_async() noexcept { native::fence_proxy_async(native::ProxyFence::all); }
-WARPLOOM_FN void fence_shared_release() noexcept { native::fence_shared(); }
-WARPLOOM_FN void fence_shared_acquire() noexcept { native::fence_shared(); }
+WARPLOOM_FN void fence_shared_release() noexcept { native::fence_shared(true); }
+WARPLOOM_FN void fence_shared_acquire() noexcept { native::fence_shared(false); }
 WARPLOOM_FN void fence_proxy_async_release() noexcept { native::fence_proxy_async(native::ProxyFence::release); }
 WARPLOOM_FN void fence_proxy_async_acquire() noexcept { native::fence_proxy_async(native::ProxyFence::acquire); }
 

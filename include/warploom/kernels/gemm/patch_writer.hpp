@@ -139,7 +139,8 @@ class PatchWriter {
                          int batch) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
-    if (!swap && params_.plain) {
+    // A function of the user's is applied to all there is.
+    if (!swap && std::is_same_v<Function, ChosenActivation> && params_.plain) {
       const auto bf16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); };
       const auto f16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); };
       if (params_.alpha != 1.0f)

@@ -11,6 +11,7 @@
 #include "warploom/arch/tma.hpp"
 #include "warploom/arch/tma_forms.hpp"
 #include "warploom/kernels/gemm/mn_tile.hpp"
+#include "warploom/kernels/gemm_params.hpp"
 #include "warploom/pipeline/payload.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE {
@@ -20,6 +21,18 @@ struct Source {
   const TensorMap* map;
   int row;
   int batch;
+};
+
+/// Which sides of a tile have scales: A's rows on A's side; those of B are per row, or per block of 128 x 128.
+template <Scaling scaling, int tile_left, int tile_right, bool swap>
+struct GemmScales {
+  static constexpr int block = 128;
+  static constexpr bool any = scaling != Scaling::none, rows_of_b = scaling == Scaling::a_rows_b_rows;
+  static constexpr bool left = any && (!swap || rows_of_b), right = any && (swap || rows_of_b);
+  static constexpr bool straddle = any && !rows_of_b && !swap && block % tile_right != 0;
+  static constexpr int blocks = any && !rows_of_b ? (straddle ? 2 : 1) : 0;  ///< of B that a tile meets
+  static_assert(blocks == 0 || (swap ? block % tile_left == 0 : tile_right <= block + (tile_right & -tile_right)),
+                "warploom: a tile meets at most two blocks of scales");
 };
 
 template <class ElementA, class ElementB, int tile_m_, int tile_n_, class Cluster_, Major a_major = Major::k,
