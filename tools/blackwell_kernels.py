@@ -22,7 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["-std=c++20", "-O3", "-lineinfo", "--fmad=false", "--expt-relaxed-constexpr", "-Werror=all-warnings",
          "-Xptxas=-v,--warn-on-spills", "-Xcompiler=-Wall,-Wextra,-ffp-contract=off",
-         "-gencode=arch=compute_100a,code=sm_100a"]
+         "-gencode=arch=compute_100a,code=sm_100a", "-DCCCL_DISABLE_FP16_SUPPORT",
+         "-DCCCL_DISABLE_BF16_SUPPORT", "-DCCCL_DISABLE_FP8_SUPPORT", "-Xcompiler=-O0,-g0"]
 LIMIT = 10.0  # seconds per file
 ROW = re.compile(r'WARPLOOM_BLACKWELL_GEMM\("([^"]+)", (\w+), (\w+), (\w+), (\w+), (\w+), (\d+), (\d+), (\d), '
                  r"(\d), (\d), (\w+), (\d), (\w+)\)")

@@ -5,15 +5,14 @@
 namespace warploom::gpu {
 
 // Written by the build: one declaration, and later one use, per part of hopper_gemm.def and blackwell_gemm.def.
-#define WARPLOOM_PART_ROWS(part) std::span<const GemmKernel> part();
+#define WARPLOOM_PART_ROWS(part) GemmKernelRows part();
 #include "gpu/gemm_parts.inc"
 #undef WARPLOOM_PART_ROWS
 
 std::span<const GemmKernel> gemm_kernels() {
   static const std::vector<GemmKernel> all = [] {
     std::vector<GemmKernel> rows;
-#define WARPLOOM_PART_ROWS(part) \
-  for (const GemmKernel& row : part()) rows.push_back(row);
+#define WARPLOOM_PART_ROWS(part) rows.insert(rows.end(), part().first, part().first + part().count);
 #include "gpu/gemm_parts.inc"
 #undef WARPLOOM_PART_ROWS
     return rows;

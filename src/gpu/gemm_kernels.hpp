@@ -7,15 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "warploom/kernels/gemm_params.hpp"
+#include "gpu/gemm_kernel.hpp"
 
 namespace warploom::gpu {
-
-struct GemmKernel {
-  const char* key;
-  const void* entry;  ///< a __global__ function of one GemmParams
-  GemmShape shape;    ///< as nvcc computes it: it must be what the plan was made for
-};
 
 /// In the order of hopper_gemm.def, then blackwell_gemm.def.
 std::span<const GemmKernel> gemm_kernels();

@@ -9,7 +9,7 @@
 
 namespace warploom::gpu {
 
-std::span<const GemmKernel> WARPLOOM_PART_NAME(blackwell_gemm_part_)() {
+GemmKernelRows WARPLOOM_PART_NAME(blackwell_gemm_part_)() {
   static const GemmKernel rows[] = {
 #define WARPLOOM_BLACKWELL_GEMM(key, A, B, a_major, b_major, scaling, tile_left, tile_right, cta_group, cluster_left, \
                                 cluster_right, source, k_group, swap)                                                 \
@@ -18,7 +18,7 @@ std::span<const GemmKernel> WARPLOOM_PART_NAME(blackwell_gemm_part_)() {
 #include "warploom/kernels/blackwell_gemm.def"
 #undef WARPLOOM_BLACKWELL_GEMM
   };
-  return {rows, std::size(rows)};
+  return {rows, sizeof(rows) / sizeof(rows[0])};
 }
 
 }  // namespace warploom::gpu

@@ -1,11 +1,9 @@
 // What the files for nvcc have in common: a __global__ entry per kernel, and the rows that launches find it by.
 //
-//   std::span<const GemmKernel> WARPLOOM_PART_NAME(hopper_gemm_part_)() { static const GemmKernel rows[] = {...}; ... }
+//   GemmKernelRows WARPLOOM_PART_NAME(hopper_gemm_part_)() { static const GemmKernel rows[] = {...}; ... }
 #pragma once
 
-#include <span>
-
-#include "gpu/gemm_kernels.hpp"
+#include "gpu/gemm_kernel.hpp"
 #include "warploom/kernels/gemm/entry.hpp"
 
 #ifndef WARPLOOM_PART

@@ -10,7 +10,7 @@
 
 namespace warploom::gpu {
 
-std::span<const GemmKernel> WARPLOOM_PART_NAME(hopper_gemm_part_)() {
+GemmKernelRows WARPLOOM_PART_NAME(hopper_gemm_part_)() {
   static const GemmKernel rows[] = {
 #define WARPLOOM_HOPPER_GEMM(key, A, B, a_major, b_major, scaling, tile_left, tile_right, schedule, cluster_left, \
                              cluster_right, cluster_k, swap)                                                      \
@@ -19,7 +19,7 @@ std::span<const GemmKernel> WARPLOOM_PART_NAME(hopper_gemm_part_)() {
 #include "warploom/kernels/hopper_gemm.def"
 #undef WARPLOOM_HOPPER_GEMM
   };
-  return {rows, std::size(rows)};
+  return {rows, sizeof(rows) / sizeof(rows[0])};
 }
 
 }  // namespace warploom::gpu
