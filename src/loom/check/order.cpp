@@ -264,11 +264,6 @@ KnowledgeRef Order::tell(Agent agent) {
   return told;
 }
 
-void Order::exchange(Agent agent, KnowledgeRef& word) {
-  learn(agent, word);
-  word = tell(agent);
-}
-
 void Order::learn_all(uint32_t warp, const KnowledgeRef& news) {
   warps_[warp].for_each([&](Lane& lane, uint32_t) { learn(lane, news); });
 }

@@ -112,8 +112,6 @@ class Order {
   void learn(Agent agent, const KnowledgeRef& news);
   /// All that the thread knows and has done. What it does next is later.
   KnowledgeRef tell(Agent agent);
-  /// An acquire and release of a word that threads pass what they know through.
-  void exchange(Agent agent, KnowledgeRef& word);
   /// All lanes of a warp.
   void learn_all(uint32_t warp, const KnowledgeRef& news);
   /// Changes whenever the thread learns something, or does something others may learn of.
