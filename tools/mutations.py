@@ -117,7 +117,6 @@ def page(results):
     others = [(name, m) for name, r in results for m in r["list"] if m["verdict"] == "wrong result" or m["differs"]]
     if others:
         lines += ["", "## Wrong results, and schedules that differ", "",
-                  "A poll of another slot is a hint like any other, and shows only under schedules in which it says yes.", "",
                   "| kernel | alteration | operation | at | codes |", "|---|---|---|---|---|"]
         for name, m in others:
             lines.append(f"| {name} | {m['alteration']} | `{m['operation']}` `{m['object']}` | {place(m)} | "

@@ -72,20 +72,9 @@ std::vector<Case> serving() {
   return cases;
 }
 
-const char* to_string(Activation activation) {
-  switch (activation) {
-    case Activation::none: return "";
-    case Activation::relu: return "relu";
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_tanh";
-    case Activation::silu: return "silu";
-  }
-  return "?";
-}
-
 std::optional<Activation> parse_activation(std::string_view text) {
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
-    if (text == to_string(activation)) return activation;
+    if (text == name_of(activation)) return activation;
   return std::nullopt;
 }
 
@@ -117,7 +106,7 @@ std::string Case::epilogue() const {
   if (problem.beta != 0) add("+C");
   if (problem.bias.along == BiasAlong::n) add("+bias");
   if (problem.bias.along == BiasAlong::m) add("+bias(m)");
-  add(to_string(problem.activation));
+  if (problem.activation != Activation::none) add(name_of(problem.activation));
   return text;
 }
 

@@ -33,17 +33,6 @@ int64_t stride(Dice& dice, int64_t inner, DType type) {
   }
 }
 
-const char* to_string(Activation activation) {
-  switch (activation) {
-    case Activation::none: return "none";
-    case Activation::relu: return "relu";
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_tanh";
-    case Activation::silu: return "silu";
-  }
-  return "?";
-}
-
 }  // namespace
 
 RandomProblem random_problem(uint64_t seed, uint64_t number) {
@@ -118,7 +107,7 @@ std::string describe(const GemmProblem& p) {
   if (p.beta != 0) text += fmt::format(" beta {} C {}[{}]", p.beta, name_of(p.c.type), p.c.stride);
   if (p.bias.along != BiasAlong::none)
     text += fmt::format(" bias({}) {}", p.bias.along == BiasAlong::n ? 'n' : 'm', name_of(p.bias.type));
-  if (p.activation != Activation::none) text += fmt::format(" {}", to_string(p.activation));
+  if (p.activation != Activation::none) text += fmt::format(" {}", name_of(p.activation));
   if (p.scaling == Scaling::a_rows_b_blocks) text += fmt::format(" scales rows[{}]/blocks", p.a_scales.stride);
   if (p.scaling == Scaling::a_rows_b_rows)
     text += fmt::format(" scales rows[{}]/rows[{}]", p.a_scales.stride, p.b_scales.stride);

@@ -84,11 +84,8 @@ Result<GemmDataSpec> spec_of(const RunArguments& a) {
   constexpr std::pair<const char*, BiasAlong> biases[] = {
       {"n", BiasAlong::n}, {"m", BiasAlong::m}, {"none", BiasAlong::none}};
   read(spec.bias, choice("--bias", a.bias.empty() ? "none" : a.bias, biases));
-  constexpr std::pair<const char*, Activation> activations[] = {{"none", Activation::none},
-                                                                {"relu", Activation::relu},
-                                                                {"gelu", Activation::gelu},
-                                                                {"gelu_tanh", Activation::gelu_tanh},
-                                                                {"silu", Activation::silu}};
+  std::pair<const char*, Activation> activations[5];
+  for (uint8_t i = 0; i < 5; ++i) activations[i] = {name_of(static_cast<Activation>(i)), static_cast<Activation>(i)};
   read(spec.activation, choice("--activation", a.activation, activations));
   if (!read.error.empty()) return Error{read.error};
   return spec;

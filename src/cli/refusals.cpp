@@ -19,16 +19,6 @@ namespace {
 
 const char* name_of(Major major) { return major == Major::k ? "k" : "mn"; }
 const char* name_of(BiasAlong along) { return along == BiasAlong::none ? "none" : along == BiasAlong::n ? "n" : "m"; }
-const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::none: return "none";
-    case Activation::relu: return "relu";
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_tanh";
-    case Activation::silu: return "silu";
-  }
-  return "?";
-}
 using warploom::name_of;
 
 /// Whether a sentence has the number as a word.

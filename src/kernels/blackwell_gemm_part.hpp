@@ -1,5 +1,4 @@
-// The loom's instantiations of one part of blackwell_gemm.def; blackwell_gemm_part_*.cpp define WARPLOOM_PART and
-// include this.
+// The loom's instantiations of one part of blackwell_gemm.def, as hopper_gemm_part.hpp has those of hopper_gemm.def.
 #pragma once
 
 #include "kernels/gemm_entry.hpp"

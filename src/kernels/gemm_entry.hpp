@@ -1,6 +1,5 @@
-// What the loom calls for a row of hopper_gemm.def or blackwell_gemm.def. A row's part is one file, gemm_part_*.cpp or
-// blackwell_gemm_part_*.cpp, where its entry is instantiated; the registry in gemm.cpp only refers to it, so a part
-// without a file does not link.
+// What the loom calls for a row of hopper_gemm.def or blackwell_gemm.def. A row's part is one file that the build
+// writes, where its entry is instantiated; the registry in gemm.cpp only refers to it.
 #pragma once
 
 #include "warploom/kernels/own_gemm.hpp"

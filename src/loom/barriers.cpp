@@ -152,7 +152,10 @@ MbarrierFault Cluster::apply(Barrier& barrier, const Signal& signal, uint64_t ti
              static_cast<int64_t>(phase), barrier.name());
     std::vector<Thread*> waiters;
     waiters.swap(barrier.waiters);
-    for (Thread* waiter : waiters) wake(*waiter, barrier.completed_at);
+    for (Thread* waiter : waiters) {
+      if (!pollers_.empty()) std::erase(pollers_, waiter);
+      wake(*waiter, barrier.completed_at);
+    }
     for (Warp* warp : barrier.gated) open_gate(*warp, barrier.completed_at);
     barrier.gated.clear();
     continuing_.insert(continuing_.end(), barrier.posted.begin(), barrier.posted.end());
@@ -281,73 +284,100 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
            barrier->name());
 }
 
-bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint, bool cluster_scope) {
+std::optional<Cluster::Question> Cluster::ask(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   step(thread, pc);
-  const Altered altered = alter("mbarrier.test_wait", pc, &barrier_at(thread, pc, address, true));
+  Barrier* barrier = &barrier_at(thread, pc, address, true);
+  const Altered altered = alter("mbarrier.test_wait", pc, barrier);
   if (altered.times == 0) {
-    enqueue(thread);
-    leave(thread);
-    return false;
+    let_others_run(thread);
+    return std::nullopt;
   }
-  if (altered.wrong_stage) address = (address & ~offset_mask) | next_stage(barrier_at(thread, pc, address, true));
-  Barrier& barrier = barrier_at(thread, pc, address, true);
-  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
-  Decision decision;
-  if (!hint) {
-    decision = next_decision();
-    if (decision.choice == Choice::hold && !barrier.state.parity_passed(parity))
-      hold(thread, pc, &barrier, "mbarrier.test_wait");
+  if (altered.wrong_stage) {
+    address = (address & ~offset_mask) | next_stage(*barrier);
+    barrier = &barrier_at(thread, pc, address, true);
   }
-  const bool passed = barrier.state.parity_passed(parity);
-  // A poll may end without an answer although there is one.
-  const bool timed_out = hint && launch_.options->schedule.has(Fault::timeout) && polls_answered_++ % 2 == 0;
-  const bool answer = passed && !timed_out && (hint || decision.choice != Choice::refuse);
-  if (watch_ && !hint) watch_->tested(thread, pc, barrier, passed, answer, decision);
-  if (watch_ && hint) watch_->polled(thread, pc, barrier, phases + (altered.flip_parity ? 1 : 0));
-  if (passed && !answer) {
-    enqueue(thread);
-    leave(thread);
-    return false;
-  }
-  if (passed && barrier.state.phase != phases)
+  const auto flipped = static_cast<uint32_t>(altered.flip_parity);
+  return Question{barrier, address, phases + flipped, parity_of(phases) ^ flipped};
+}
+
+void Cluster::let_others_run(Thread& thread) {
+  enqueue(thread);
+  leave(thread);
+}
+
+void Cluster::answer_no(Thread& thread, Pc pc, const Question& question) {
+  ++failed_polls_;
+  // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
+  thread.wait = {.kind = WaitKind::mbarrier,
+                 .pc = pc,
+                 .barrier = question.barrier,
+                 .phases = question.phases,
+                 .parity = question.parity};
+  question.barrier->waiters.push_back(&thread);
+  pollers_.push_back(&thread);
+  park(thread);
+}
+
+void Cluster::answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases) {
+  if (barrier.state.phase != phases)
     fail(thread, pc, "PHASE",
          fmt::format("a test for phase {} of {} passed on its parity, but {} phases are complete",
                      static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase));
-  if (passed) {
-    thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
-    if (hint) note_poll(*thread.warp, address, phases);
-    if (watch_ && !hint) watch_->passed(thread, pc, barrier, phases, cluster_scope);
-    return true;
+  thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
+}
+
+bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
+  const std::optional<Question> question = ask(thread, pc, address, phases);
+  if (!question) return false;
+  Barrier& barrier = *question->barrier;
+  const auto passed = [&] { return barrier.state.parity_passed(question->parity); };
+  const Decision decision = next_decision();
+  if (decision.choice == Choice::hold && !passed()) hold(thread, pc, &barrier, "mbarrier.test_wait");
+  const bool answer = passed() && decision.choice != Choice::refuse;
+  if (watch_) watch_->tested(thread, pc, barrier, passed(), answer, decision);
+  if (!answer) {
+    if (passed())
+      let_others_run(thread);
+    else
+      answer_no(thread, pc, *question);
+    return false;
   }
-  ++failed_polls_;
-  // A thread that polls would never let others run: it comes back when the barrier moves, or when nothing else can.
-  thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};
-  barrier.waiters.push_back(&thread);
-  pollers_.push_back(&thread);
-  park(thread);
-  std::erase(barrier.waiters, &thread);
-  std::erase(pollers_, &thread);
-  return false;
-}
-
-void Cluster::note_poll(Warp& warp, uint32_t address, uint32_t phases) {
-  constexpr size_t enough = 8;
-  const std::pair<uint32_t, uint32_t> poll{address, phases};
-  if (!warp.polled.empty() && warp.polled.back() == poll) return;
-  if (warp.polled.size() == enough) warp.polled.erase(warp.polled.begin());
-  warp.polled.push_back(poll);
-}
-
-void Cluster::mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
-  step(thread, pc);
-  const Barrier& barrier = barrier_at(thread, pc, address, true);
-  const auto& polled = thread.warp->polled;
-  if (std::find(polled.begin(), polled.end(), std::pair(address, phases)) == polled.end())
-    fail(thread, pc, "PHASE",
-         fmt::format("a wait for phase {} of {} is left out, but no poll of this warp has found that phase complete",
-                     static_cast<int64_t>(phases) - 1, barrier.name()),
-         {"pass on what try_wait_producer() or try_wait_consumer() returned for the same slot"});
+  answer_yes(thread, pc, barrier, phases);
   if (watch_) watch_->passed(thread, pc, barrier, phases, cluster_scope);
+  return true;
+}
+
+native::Poll Cluster::mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  const std::optional<Question> question = ask(thread, pc, address, phases);
+  if (!question) return {};
+  const Barrier& barrier = *question->barrier;
+  native::Poll poll{.barrier = question->address, .phases = question->phases, .asked = true};
+  if (watch_) watch_->polled(thread, pc, barrier, question->phases);
+  // It may end without an answer although there is one.
+  const bool timed_out = launch_.options->schedule.has(Fault::timeout) && polls_answered_++ % 2 == 0;
+  if (!barrier.state.parity_passed(question->parity)) {
+    answer_no(thread, pc, *question);
+  } else if (timed_out) {
+    let_others_run(thread);
+  } else {
+    answer_yes(thread, pc, barrier, phases);
+    poll.yes = true;
+  }
+  return poll;
+}
+
+void Cluster::mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& poll, uint32_t address, uint32_t phases,
+                                   bool cluster_scope) {
+  // Whatever the poll said here, under another schedule it says the other thing.
+  if (poll.asked && (poll.barrier != address || poll.phases != phases))
+    fail(thread, pc, "PHASE",
+         fmt::format("a wait for phase {} of {} goes by a poll of phase {} of {}", static_cast<int64_t>(phases) - 1,
+                     barrier_at(thread, pc, address, true).name(), static_cast<int64_t>(poll.phases) - 1,
+                     barrier_at(thread, pc, poll.barrier, true).name()),
+         {"pass on what try_wait_producer() or try_wait_consumer() returned for the same slot"});
+  if (!poll.yes) return mbarrier_wait(thread, pc, address, phases, cluster_scope);
+  step(thread, pc);
+  if (watch_) watch_->passed(thread, pc, barrier_at(thread, pc, address, true), phases, cluster_scope);
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {

@@ -205,9 +205,8 @@ struct Warp {
   uint64_t priority = 0;
   bool queued = false;  ///< listed among the cluster's ready warps
   uint64_t role_since = 0;
-  bool role_closed = false;                           ///< its event has been recorded
-  std::vector<std::pair<uint32_t, uint32_t>> polled;  ///< barrier and phases of polls that said yes, the latest few
-  uint16_t named_passed = 0;                          ///< named barriers this warp has waited at, one bit each
+  bool role_closed = false;   ///< its event has been recorded
+  uint16_t named_passed = 0;  ///< named barriers this warp has waited at, one bit each
   WgmmaQueue wgmma;
   uint32_t registers = 0;  ///< per thread
   size_t register_requests = 0;
@@ -567,11 +566,23 @@ class Cluster {
   void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                        bool cluster_scope = false);
   void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
-  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool hint, bool cluster_scope = false);
-  void mbarrier_polled(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope);
+  /// A question to a barrier, as the mutation seam lets it be asked.
+  struct Question {
+    Barrier* barrier;
+    uint32_t address;
+    uint32_t phases;
+    uint32_t parity;
+  };
+  std::optional<Question> ask(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  void answer_no(Thread& thread, Pc pc, const Question& question);
+  void answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
+  void let_others_run(Thread& thread);
+  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
+  native::Poll mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  void mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& poll, uint32_t address, uint32_t phases,
+                            bool cluster_scope);
   void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
                      const char* signalled_by);
-  static void note_poll(Warp& warp, uint32_t address, uint32_t phases);
   void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
   void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_wait(Thread& thread, Pc pc);

@@ -429,12 +429,14 @@ void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
 void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept {
   thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases, true);
 }
-bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint, bool cluster_scope) noexcept {
-  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, hint, cluster_scope);
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
 }
-void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
-  if (!ready) return thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
-  thread().cluster->mbarrier_polled(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
+Poll mbarrier_poll(uint32_t barrier, uint32_t phases) noexcept {
+  return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PC, barrier, phases);
+}
+void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+  thread().cluster->mbarrier_wait_unless(thread(), WARPLOOM_PC, poll, barrier, phases, cluster_scope);
 }
 
 void fence_proxy_async(ProxyFence kind) noexcept {

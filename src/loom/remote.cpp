@@ -108,7 +108,7 @@ uint32_t mbarrier_pending_count(uint64_t token) noexcept {
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
   const Pc pc = __builtin_return_address(0);
-  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token), false);
+  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
 }
 void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();

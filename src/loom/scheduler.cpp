@@ -187,7 +187,10 @@ void Cluster::run() {
       if (steps() - failed_polls_ != productive_steps_) idle_rounds_ = 0;
       productive_steps_ = steps() - failed_polls_;
       if (pollers_.empty() || ++idle_rounds_ > patience) break;
-      for (Thread* poller : pollers_) wake(*poller, poller->time);
+      for (Thread* poller : pollers_) {
+        std::erase(poller->wait.barrier->waiters, poller);  // it is woken once
+        wake(*poller, poller->time);
+      }
       pollers_.clear();
       continue;
     }
@@ -261,9 +264,7 @@ void Cluster::too_many_steps(Thread& thread, Pc pc) {
 }
 
 void Cluster::maybe_yield(Thread& thread) {
-  if (!random_.one_in(yield_odds)) return;
-  enqueue(thread);
-  leave(thread);
+  if (random_.one_in(yield_odds)) let_others_run(thread);
 }
 
 void Cluster::wake(Thread& thread, uint64_t time) {

@@ -93,7 +93,7 @@ struct SeedTypes {
           break;
         }
         case InputUse::polls: {
-          const bool ready = ends.try_acquire();
+          const arch::Ready ready = ends.try_acquire();
           auto slot = ends.acquire_if_needed(ready, k);
           expect(slot, k);
           slot.load(a, b);
@@ -115,7 +115,7 @@ struct SeedTypes {
           break;
         }
         case InputUse::by_hand: {
-          input.wait_consumer_if_needed(asks(k) && input.try_acquire_producer());
+          input.wait_consumer_if_needed(asks(k) ? input.try_acquire_producer() : arch::Ready{});
           input.pipeline.arm();
           const uint32_t stage = input.producer_stage();
           const auto full = arch::shared_address(input.producer_mbar(stage));
@@ -148,7 +148,7 @@ struct SeedTypes {
         case InputUse::ends:
         case InputUse::wrong_bytes: multiply(acc, ends.acquire(), onto); break;
         case InputUse::polls: {
-          const bool ready = ends.try_acquire();
+          const arch::Ready ready = ends.try_acquire();
           multiply(acc, ends.acquire_if_needed(ready), onto);
           break;
         }
@@ -166,7 +166,7 @@ struct SeedTypes {
           break;
         }
         case InputUse::by_hand: {
-          input.wait_producer_if_needed(asks(k) && input.try_acquire_consumer());
+          input.wait_producer_if_needed(asks(k) ? input.try_acquire_consumer() : arch::Ready{});
           arch::tcgen05_fence_after();
           const uint32_t stage = input.consumer_stage();
           for (int i = 0; i < k_group; ++i) {
@@ -279,7 +279,7 @@ struct HandOffs {
   static void left(Ring& ring, Storage& storage, int i) noexcept {
     arch::store_shared(storage.sent + i, 100u + static_cast<uint32_t>(i));
     if constexpr (how == HandOff::polls) {
-      ring.wait_consumer_if_needed(i % 2 == 0 && ring.try_wait_consumer());
+      ring.wait_consumer_if_needed(i % 2 == 0 ? ring.try_wait_consumer() : arch::Ready{});
       ring.signal_full();
       ring.producer_step();
     } else {
@@ -294,7 +294,7 @@ struct HandOffs {
     if constexpr (how == HandOff::signal) {
       ring.consumer_signal_and_step();
     } else if constexpr (how == HandOff::polls) {
-      ring.wait_producer_if_needed(i % 2 == 0 && ring.try_wait_producer());
+      ring.wait_producer_if_needed(i % 2 == 0 ? ring.try_wait_producer() : arch::Ready{});
       ring.template signal_free<Right>();
       ring.consumer_step();
     } else if constexpr (how == HandOff::freed_late) {

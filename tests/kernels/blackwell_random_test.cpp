@@ -40,7 +40,8 @@ class Problems {
   GemmProblem next() {
     constexpr DType operands[] = {DType::bf16, DType::f16, DType::e4m3, DType::e5m2, DType::e4m3, DType::f32};
     constexpr DType outputs[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
-    constexpr Activation activations[] = {Activation::none, Activation::relu};
+    constexpr Activation activations[] = {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
+                                          Activation::silu};
     GemmProblem p;
     p.m = extent(), p.n = extent(), p.k = extent();
     p.batch = pick(4) == 0 ? 2 : 1;
@@ -163,6 +164,27 @@ double scales_at(const GemmProblem& p, int matrix, int row, int column, int k) {
                                                              : b[column / 128 * blocks + block]);
 }
 
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::gelu: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
+    case Activation::gelu_tanh: return x / (1 + std::exp(-std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu: return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+/// By how much an activation that is no exact function may be off: one step of 16 or 8 bits, four of f32.
+double allowed(DType type, double value) {
+  switch (type) {
+    case DType::bf16: return 0x1p-7 * std::abs(value) + 1e-30;
+    case DType::f16: return 0x1p-10 * std::abs(value) + 0x1p-24;
+    case DType::e4m3: return 0x1p-3 * std::abs(value) + 0x1p-9;
+    default: return 0x1p-21 * std::abs(value) + 1e-30;
+  }
+}
+
 /// D as it must be, one element after the other; `c` as it was before, where it is D itself.
 std::string first_wrong(const GemmProblem& p, const std::vector<float>& c) {
   for (int matrix = 0; matrix < p.batch; ++matrix)
@@ -178,12 +200,15 @@ std::string first_wrong(const GemmProblem& p, const std::vector<float>& c) {
         if (p.bias.along != BiasAlong::none)
           sum += decode_value(p.bias.type, static_cast<const std::byte*>(p.bias.data) +
                                                (p.bias.along == BiasAlong::n ? j : i) * size_of(p.bias.type));
-        if (p.activation == Activation::relu) sum = std::max(sum, 0.0);
+        sum = activated(p.activation, sum);
         const auto* at = static_cast<const std::byte*>(p.d.data) +
                          (matrix * p.d.batch_stride + i * p.d.stride + j) * size_of(p.d.type);
         const uint32_t want = encode_value(p.d.type, static_cast<float>(sum)), got = load_bits(p.d.type, at);
-        if (want != got && !(sum == 0 && decode_value(p.d.type, at) == 0))
-          return fmt::format("D[{}, {}, {}] is {}, not {}", matrix, i, j, decode_value(p.d.type, at), sum);
+        const double value = decode_value(p.d.type, at);
+        const bool exact = p.activation == Activation::none || p.activation == Activation::relu;
+        const double off = exact ? 0 : allowed(p.d.type, sum);
+        if (want != got && !(sum == 0 && value == 0) && !(std::abs(value - sum) <= off))
+          return fmt::format("D[{}, {}, {}] is {}, not {}", matrix, i, j, value, sum);
       }
   return {};
 }
@@ -214,9 +239,9 @@ void run_random_problems(int count) {
   int refused = 0, scaled = 0;
   for (int i = 0; i < count; ++i) {
     const GemmProblem p = problems.next();
-    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {} scaling {}", i, p.m, p.n, p.k,
-                             p.batch, name_of(p.a.type), name_of(p.b.type), name_of(p.c.type), name_of(p.d.type),
-                             static_cast<int>(p.scaling)));
+    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {} scaling {} activation {}", i, p.m,
+                             p.n, p.k, p.batch, name_of(p.a.type), name_of(p.b.type), name_of(p.c.type),
+                             name_of(p.d.type), static_cast<int>(p.scaling), static_cast<int>(p.activation)));
     const std::string reason = why_not(p, Chip::sm100);
     if (reason.empty()) {
       scaled += p.scaling != Scaling::none;

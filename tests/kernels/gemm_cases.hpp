@@ -126,10 +126,12 @@ inline std::vector<const GemmConfig*> all_configs(Chip chip) {
   for (const GemmConfig& config : gemm_configs(chip)) list.push_back(&config);
   return list;
 }
+inline std::string identifier(std::string key) {
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
 inline std::string name_of_config(const testing::TestParamInfo<const GemmConfig*>& info) {
-  std::string name = info.param->key;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-'; }, '_');
-  return name;
+  return identifier(info.param->key);
 }
 
 inline void run_random(const GemmConfig& config, int count, uint64_t seed) {

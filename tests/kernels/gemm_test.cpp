@@ -55,26 +55,37 @@ TEST_P(HopperGemms, SplitsInAnyOrder) {
                     .schedule = *loom::Schedule::parse(schedule)});
 }
 
+/// D of data on which every order of addition gives other bits.
+std::vector<std::byte> product(const char* key, int splits, const char* schedule = "eager") {
+  const Result<const GemmConfig*> config = find_gemm_config(key);
+  EXPECT_TRUE(config) << key;
+  GemmDataSpec spec{.m = 100, .n = 136, .k = 7 * 64 + 8, .d = DType::f32};
+  spec.a = (*config)->a, spec.b = (*config)->b, spec.scaling = (*config)->scaling;
+  GemmData data(spec);
+  const GemmProblem problem = data.problem();
+  const Result<GemmPlan> plan = plan_gemm(problem, **config, splits, ChipLimits::of((*config)->shape.chip));
+  EXPECT_TRUE(plan) << plan.error();
+  loom::Options options;
+  options.schedule = *loom::Schedule::parse(schedule);
+  const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
+  EXPECT_TRUE(outcome && outcome->ok());
+  return data.dense_d();
+}
+
+/// Splits are added in one order, whichever of them is ready first.
+TEST(GemmSplits, AnyScheduleGivesTheSameBits) {
+  for (const char* key :
+       {"bf16-kk-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1", "bf16-kk-64x16-one-1x1-swap", "bf16-kk-64x128-1sm-1x1",
+        "bf16-kk-128x16-1sm-1x1-k4-clc", "bf16-kk-64x16-1sm-1x1-k4-swap", "tf32-kk-128x128-1sm-1x1"}) {
+    const std::vector<std::byte> expected = product(key, 3);
+    for (const char* schedule : {"lazy", "adversarial", "random:1", "random:2", "random:3", "random:4", "lazy:5"})
+      EXPECT_TRUE(product(key, 3, schedule) == expected) << key << " under " << schedule;
+    EXPECT_FALSE(product(key, 1) == expected) << key << ": the data does not tell orders of addition apart";
+  }
+}
+
 /// Sums that meet within a cluster are those of as many splits in a workspace, bit for bit.
 TEST(GemmSplits, WithinAClusterAndThroughAWorkspace) {
-  const auto product = [](const char* key, int splits) {
-    const Result<const GemmConfig*> config = find_gemm_config(key);
-    EXPECT_TRUE(config) << key;
-    GemmDataSpec spec{.m = 100, .n = 136, .k = 7 * 64 + 8, .d = DType::f32};
-    spec.a = (*config)->a, spec.b = (*config)->b, spec.scaling = (*config)->scaling;
-    GemmData data(spec);
-    const GemmProblem problem = data.problem();
-    const Result<GemmPlan> plan = plan_gemm(problem, **config, splits);
-    EXPECT_TRUE(plan) << plan.error();
-    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, {});
-    EXPECT_TRUE(outcome && outcome->ok());
-    std::vector<uint32_t> bits;
-    for (int row = 0; row < problem.m; ++row) {
-      const auto* d = static_cast<const uint32_t*>(problem.d.data) + row * problem.d.stride;
-      bits.insert(bits.end(), d, d + problem.n);
-    }
-    return bits;
-  };
   const std::pair<const char*, const char*> pairs[] = {
       {"bf16-kk-64x64-one-1x1", "bf16-kk-64x64-one-1x1x2"},
       {"bf16-kk-64x8-one-1x1-swap", "bf16-kk-64x8-one-1x1x2-swap"},
@@ -82,9 +93,9 @@ TEST(GemmSplits, WithinAClusterAndThroughAWorkspace) {
       {"e4m3-blocks-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1x2"},
       {"e4m3-blocks-128x64-coop-1x1", "e4m3-blocks-128x64-coop-1x1x2"}};
   for (const auto& [workspace, cluster] : pairs) {
-    const std::vector<uint32_t> split = product(workspace, 2);
-    EXPECT_EQ(split, product(cluster, 1)) << cluster;
-    EXPECT_NE(split, product(workspace, 1)) << "the data does not tell orders of addition apart";
+    const std::vector<std::byte> split = product(workspace, 2);
+    EXPECT_TRUE(split == product(cluster, 1)) << cluster;
+    EXPECT_FALSE(split == product(workspace, 1)) << "the data does not tell orders of addition apart";
   }
 }
 

@@ -275,8 +275,7 @@ TEST(Verdict, PollsMayTimeOut) {
     if (thread_index() == 0) {
       mbarrier_arrive(address(s.barriers[0]));
       do ++*p.seen;
-      while (!mbarrier_poll(address(s.barriers[0]), 1));
-      mbarrier_wait_unless(true, address(s.barriers[0]), 1);
+      while (!native::mbarrier_poll(address(s.barriers[0]).value, 1).yes);
     }
   };
   for (const auto& [schedule, expected] : {std::pair("eager", 1u), std::pair("eager:faults=timeout", 2u)}) {

@@ -116,7 +116,7 @@ struct InputSchedules {
       const int k = s * k_group;
       switch (s % 4) {
         case 0: {
-          const bool ready = loads.try_acquire();
+          const arch::Ready ready = loads.try_acquire();
           auto slot = loads.acquire_if_needed(ready, k);
           fill(slot, a_row, b_row, 1);
           break;
@@ -176,7 +176,7 @@ struct InputSchedules {
     for (int s = 0; s < slots; ++s) {
       switch (s % 3) {
         case 0: {
-          const bool ready = filled.try_acquire();
+          const arch::Ready ready = filled.try_acquire();
           auto in = filled.acquire_if_needed(ready);
           look(in.stage(), 1, s);
           break;

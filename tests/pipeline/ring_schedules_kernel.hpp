@@ -156,7 +156,7 @@ struct RingSchedules {
           break;
         }
         case 2: {
-          const bool ready = ring.try_wait_consumer();
+          const arch::Ready ready = ring.try_wait_consumer();
           ring.wait_consumer_if_needed(ready);
           ring.arm();
           fill(ring.producer_stage(), ring.producer_mbar(ring.producer_stage()), i);
@@ -227,7 +227,7 @@ struct RingSchedules {
     }
     by_hand(4);
     {
-      const bool ready = ring.try_wait_producer();
+      const arch::Ready ready = ring.try_wait_producer();
       ring.wait_producer_if_needed(ready);
       look(ring.consumer_stage(), 5);
       mark(params.emptied, 5);

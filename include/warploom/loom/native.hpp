@@ -87,9 +87,16 @@ void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept;
 void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
 /// Of scope cluster: what threads of other CTAs did before they arrived with that scope is seen.
 void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept;
-/// `hint`: whoever relies on a success says so with mbarrier_wait_unless, which reports one that did not happen.
-bool mbarrier_test(uint32_t barrier, uint32_t phases, bool hint, bool cluster_scope) noexcept;
-void mbarrier_wait_unless(bool ready, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
+/// What was polled, if anything, and the answer.
+struct Poll {
+  uint32_t barrier = 0;
+  uint32_t phases = 0;
+  bool asked = false;
+  bool yes = false;
+};
+Poll mbarrier_poll(uint32_t barrier, uint32_t phases) noexcept;
+void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept;

@@ -87,8 +87,10 @@ class InputTilePipeline {
   WARPLOOM_FN InputProducerStage<InputTilePipeline> acquire_producer(int k = 0) noexcept {
     return InputProducerStage<InputTilePipeline>(*this, k);
   }
-  [[nodiscard]] WARPLOOM_FN bool try_acquire_producer() const noexcept { return pipeline.try_wait_consumer(); }
-  WARPLOOM_FN void wait_consumer_if_needed(bool ready) const noexcept { pipeline.wait_consumer_if_needed(ready); }
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire_producer() const noexcept { return pipeline.try_wait_consumer(); }
+  WARPLOOM_FN void wait_consumer_if_needed(arch::Ready ready) const noexcept {
+    pipeline.wait_consumer_if_needed(ready);
+  }
   WARPLOOM_FN uint32_t producer_stage() const noexcept { return pipeline.producer_stage(); }
   WARPLOOM_FN MbarPtr producer_mbar(uint32_t stage) const noexcept { return pipeline.producer_mbar(stage); }
   /// End of the load role: until every slot, also those that other CTAs read, is free again.
@@ -104,8 +106,10 @@ class InputTilePipeline {
   WARPLOOM_FN InputConsumerStage<InputTilePipeline, R> acquire_consumer() noexcept {
     return InputConsumerStage<InputTilePipeline, R>(*this);
   }
-  [[nodiscard]] WARPLOOM_FN bool try_acquire_consumer() const noexcept { return pipeline.try_wait_producer(); }
-  WARPLOOM_FN void wait_producer_if_needed(bool ready) const noexcept { pipeline.wait_producer_if_needed(ready); }
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire_consumer() const noexcept { return pipeline.try_wait_producer(); }
+  WARPLOOM_FN void wait_producer_if_needed(arch::Ready ready) const noexcept {
+    pipeline.wait_producer_if_needed(ready);
+  }
   WARPLOOM_FN uint32_t consumer_stage() const noexcept { return pipeline.consumer_stage(); }
   WARPLOOM_FN MbarPtr consumer_mbar(uint32_t stage) const noexcept { return pipeline.consumer_mbar(stage); }
 

@@ -1,7 +1,7 @@
 // The handles of the input ring, and the two ends of it that a role may hold. Include pipeline/input.hpp.
 //
 //   auto loads = input.producer();                       // the load role's end
-//   bool ready = loads.try_acquire();                    // poll early ...
+//   arch::Ready ready = loads.try_acquire();             // poll early ...
 //   auto slot = loads.acquire_if_needed(ready);          // ... and wait only if that failed
 #pragma once
 
@@ -18,7 +18,7 @@ class SlotToFill {
   using Payload = typename Ring::Payload;
   using Cluster = typename Ring::Cluster;
 
-  WARPLOOM_FN SlotToFill(Ring* ring, int k, bool ready, int end = beyond) noexcept
+  WARPLOOM_FN SlotToFill(Ring* ring, int k, arch::Ready ready, int end = beyond) noexcept
       : ring_(ring), k_(k), end_(end), stage_(ring->pipeline.producer_stage()) {
     ring->pipeline.wait_consumer_if_needed(ready);
     ring->pipeline.arm();
@@ -94,8 +94,8 @@ class [[nodiscard]] ProducerTiles : public detail::SlotToFill<Ring, ProducerTile
   using Slot = detail::SlotToFill<Ring, ProducerTiles>;
 
  public:
-  WARPLOOM_FN ProducerTiles(Ring* ring, int k) noexcept : Slot(ring, k, false, ring->k_end) {}  // of a range
-  WARPLOOM_FN ProducerTiles(Ring* ring, int k, bool ready) noexcept : Slot(ring, k, ready) {}
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k) noexcept : Slot(ring, k, {}, ring->k_end) {}  // of a range
+  WARPLOOM_FN ProducerTiles(Ring* ring, int k, arch::Ready ready) noexcept : Slot(ring, k, ready) {}
   WARPLOOM_FN ~ProducerTiles() noexcept { this->ring_->pipeline.producer_step(); }
   WARPLOOM_FN void claim() const noexcept {}  // a scope holds its slot to the end
 };
@@ -107,7 +107,7 @@ class [[nodiscard]] InputProducerStage : public detail::SlotToFill<Ring, InputPr
   using Slot = detail::SlotToFill<Ring, InputProducerStage>;
 
  public:
-  WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : Slot(&ring, k, false) {}
+  WARPLOOM_FN explicit InputProducerStage(Ring& ring, int k = 0) noexcept : Slot(&ring, k, {}) {}
   WARPLOOM_DEFAULTED InputProducerStage(InputProducerStage&&) noexcept = default;
   WARPLOOM_DEFAULTED ~InputProducerStage() noexcept = default;
 
@@ -124,7 +124,7 @@ class [[nodiscard]] ConsumerTiles : public detail::FilledSlot<Ring, ConsumerTile
   using Slot = detail::FilledSlot<Ring, ConsumerTiles>;
 
  public:
-  WARPLOOM_FN explicit ConsumerTiles(Ring& ring, bool ready = false) noexcept
+  WARPLOOM_FN explicit ConsumerTiles(Ring& ring, arch::Ready ready = {}) noexcept
       : Slot(ring, ring.pipeline.consumer_stage()) {
     ring.pipeline.wait_producer_if_needed(ready);
     Ring::Freed::template after_wait<Role>();
@@ -164,12 +164,12 @@ template <class Ring>
 class InputProducer {
  public:
   WARPLOOM_FN explicit InputProducer(Ring& ring) noexcept : ring_(&ring) {}
-  WARPLOOM_FN ProducerTiles<Ring> acquire(int k = 0) const noexcept { return ProducerTiles<Ring>(ring_, k, false); }
+  WARPLOOM_FN ProducerTiles<Ring> acquire(int k = 0) const noexcept { return ProducerTiles<Ring>(ring_, k, {}); }
   WARPLOOM_FN InputProducerStage<Ring> acquire_stage(int k = 0) const noexcept {
     return InputProducerStage<Ring>(*ring_, k);
   }
-  [[nodiscard]] WARPLOOM_FN bool try_acquire() const noexcept { return ring_->try_acquire_producer(); }
-  WARPLOOM_FN ProducerTiles<Ring> acquire_if_needed(bool ready, int k = 0) const noexcept {
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire() const noexcept { return ring_->try_acquire_producer(); }
+  WARPLOOM_FN ProducerTiles<Ring> acquire_if_needed(arch::Ready ready, int k = 0) const noexcept {
     return ProducerTiles<Ring>(ring_, k, ready);
   }
   WARPLOOM_FN void drain() const noexcept { ring_->drain(); }
@@ -187,8 +187,8 @@ class InputConsumer {
   WARPLOOM_FN InputConsumerStage<Ring, Role> acquire_stage() const noexcept {
     return InputConsumerStage<Ring, Role>(*ring_);
   }
-  [[nodiscard]] WARPLOOM_FN bool try_acquire() const noexcept { return ring_->try_acquire_consumer(); }
-  WARPLOOM_FN ConsumerTiles<Ring, Role> acquire_if_needed(bool ready) const noexcept {
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire() const noexcept { return ring_->try_acquire_consumer(); }
+  WARPLOOM_FN ConsumerTiles<Ring, Role> acquire_if_needed(arch::Ready ready) const noexcept {
     return ConsumerTiles<Ring, Role>(*ring_, ready);
   }
 

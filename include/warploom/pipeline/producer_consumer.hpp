@@ -240,16 +240,16 @@ class ProducerConsumerPipeline {
     arch::mbarrier_wait<arch::Scope::cta, before_wgmma>(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   // One poll may spare the wait: `ready = ring.try_wait_producer(); ... ring.wait_producer_if_needed(ready)`.
-  [[nodiscard]] WARPLOOM_FN bool try_wait_consumer() const noexcept {
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_wait_consumer() const noexcept {
     return arch::mbarrier_poll(address(consumer_mbar(producer_stage_)), producer_lap_);
   }
-  [[nodiscard]] WARPLOOM_FN bool try_wait_producer() const noexcept {
+  [[nodiscard]] WARPLOOM_FN arch::Ready try_wait_producer() const noexcept {
     return arch::mbarrier_poll(address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
-  WARPLOOM_FN void wait_consumer_if_needed(bool ready) const noexcept {
+  WARPLOOM_FN void wait_consumer_if_needed(arch::Ready ready) const noexcept {
     arch::mbarrier_wait_unless(ready, address(consumer_mbar(producer_stage_)), producer_lap_);
   }
-  WARPLOOM_FN void wait_producer_if_needed(bool ready) const noexcept {
+  WARPLOOM_FN void wait_producer_if_needed(arch::Ready ready) const noexcept {
     arch::mbarrier_wait_unless(ready, address(producer_mbar(consumer_stage_)), consumer_lap_ + 1);
   }
   /// Announces the slot's bytes on its full barrier: the producer's arrival. Once per slot.

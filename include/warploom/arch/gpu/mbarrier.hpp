@@ -123,13 +123,26 @@ WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept 
                                                 detail::generic_pointer<uint64_t>(barrier),
                                                 detail::wait_parity(phases));
 }
+class Ready {
+ public:
+  Ready() = default;
+
+ private:
+  WARPLOOM_FN explicit Ready(bool yes) noexcept : yes_(yes) {}
+  template <Scope scope>
+  friend WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept;
+  template <Scope scope>
+  friend WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept;
+
+  bool yes_ = false;
+};
 template <Scope scope>
-WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
-  return mbarrier_test<scope>(barrier, phases);
+WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
+  return Ready(mbarrier_test<scope>(barrier, phases));
 }
 template <Scope scope>
-WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
-  if (!ready) mbarrier_wait<scope>(barrier, phases);
+WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept {
+  if (!ready.yes_) mbarrier_wait<scope>(barrier, phases);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -39,15 +39,29 @@ WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept 
 }
 template <Scope scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
-  return native::mbarrier_test(barrier.value, phases, false, scope == Scope::cluster);
+  return native::mbarrier_test(barrier.value, phases, scope == Scope::cluster);
+}
+/// What was asked goes with the answer: the loom reports a wait that goes by another poll, whatever that one said.
+class Ready {
+ public:
+  Ready() = default;
+
+ private:
+  explicit Ready(const native::Poll& poll) noexcept : poll_(poll) {}
+  template <Scope scope>
+  friend Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept;
+  template <Scope scope>
+  friend void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept;
+
+  native::Poll poll_;
+};
+template <Scope scope>
+WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
+  return Ready(native::mbarrier_poll(barrier.value, phases));
 }
 template <Scope scope>
-WARPLOOM_FN bool mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
-  return native::mbarrier_test(barrier.value, phases, true, scope == Scope::cluster);
-}
-template <Scope scope>
-WARPLOOM_FN void mbarrier_wait_unless(bool ready, SharedAddress barrier, uint32_t phases) noexcept {
-  native::mbarrier_wait_unless(ready, barrier.value, phases, scope == Scope::cluster);
+WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept {
+  native::mbarrier_wait_unless(ready.poll_, barrier.value, phases, scope == Scope::cluster);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -42,7 +42,7 @@ class PromotedAccumulator {
     const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
     const SlotOperand a(input, input.a(0).template part<64>(rows_before));
     const SlotOperand b(input, input.b(0));
-    bool ready = input.pipeline.try_wait_producer();
+    arch::Ready ready = input.pipeline.try_wait_producer();
     WARPLOOM_ROLLED
     for (int k = 0; k < k_blocks; ++k) {
       const uint32_t stage = input.pipeline.consumer_stage();

@@ -1,4 +1,4 @@
-// The loom's instantiations of one part of hopper_gemm.def; gemm_part_*.cpp define WARPLOOM_PART and include this.
+// The loom's instantiations of one part of hopper_gemm.def. The build writes a file per part that includes this.
 #pragma once
 
 #include "kernels/gemm_entry.hpp"

@@ -1,2 +1,0 @@
-#define WARPLOOM_PART 26
-#include "kernels/gemm_part.hpp"
