@@ -128,21 +128,35 @@ class Ready {
   Ready() = default;
 
  private:
-  WARPLOOM_FN explicit Ready(bool yes) noexcept : yes_(yes) {}
+  WARPLOOM_FN explicit Ready(uint32_t yes) noexcept : yes_(yes) {}
   template <Scope scope>
   friend WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept;
   template <Scope scope>
   friend WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept;
 
-  bool yes_ = false;
+  uint32_t yes_ = 0;
 };
+// Not mbarrier_test: its bool is compared where it is made, and a thread that does that waits for the answer there.
 template <Scope scope>
 WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
-  return Ready(mbarrier_test<scope>(barrier, phases));
+  uint32_t yes;
+  if constexpr (scope == Scope::cluster)
+    asm volatile(
+        "{ .reg .pred p; mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        : "=r"(yes)
+        : "r"(barrier.value), "r"(detail::wait_parity(phases))
+        : "memory");
+  else
+    asm volatile(
+        "{ .reg .pred p; mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        : "=r"(yes)
+        : "r"(barrier.value), "r"(detail::wait_parity(phases))
+        : "memory");
+  return Ready(yes);
 }
 template <Scope scope>
 WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept {
-  if (!ready.yes_) mbarrier_wait<scope>(barrier, phases);
+  if (ready.yes_ == 0) mbarrier_wait<scope>(barrier, phases);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
