@@ -22,7 +22,12 @@ bool ordered(const AsyncOp& earlier, const AsyncOp& later) {
   return tcgen05_ordered(earlier, later);
 }
 
-/// Work that is ordered behind other work at all.
+/// Work that other work is ordered behind at all.
+bool may_be_waited_for(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::wgmma ||
+         op.kind == AsyncOp::Kind::tmem_copy || op.kind == AsyncOp::Kind::tmem_shift;
+}
+/// ... and work that is ordered behind other work.
 bool may_wait(const AsyncOp& op) {
   return op.kind == AsyncOp::Kind::mma || op.kind == AsyncOp::Kind::commit ||
          op.kind == AsyncOp::Kind::cp_async_arrive || op.kind == AsyncOp::Kind::wgmma ||
@@ -61,16 +66,18 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
   if (late) op->reluctant = true;
   if (watch_) watch_->issue(*op);
+  if (may_wait(*op))
+    for (const auto& earlier : pending_) op->behind += ordered(*earlier, *op) ? 1 : 0;
   pending_.push_back(std::move(op));
   if (at_once) {
     // An eager operation waits for nothing but earlier work it is ordered behind, which is complete already.
     const size_t last = pending_.size() - 1;
-    if (may_complete(last)) {
+    if (pending_[last]->behind == 0) {
       AsyncOp& issued = *pending_[last];
       bool done = false;
       while (!done && !dead_) progress(issued, done);
       if (done && watch_) watch_->finished(issued);
-      if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(last));
+      if (done) erase_pending(last);
     }
     if (dead_ && running_ != nullptr) {
       for (;;) running_->fiber.suspend();
@@ -85,22 +92,24 @@ const AsyncOp* Cluster::in_flight(const check::Stamp& work) const {
   return op != pending_.end() ? op->get() : nullptr;
 }
 
-bool Cluster::may_complete(size_t index) const {
-  if (!may_wait(*pending_[index])) return true;
-  for (size_t i = 0; i < index; ++i)
-    if (ordered(*pending_[i], *pending_[index])) return false;
-  return true;
+void Cluster::erase_pending(size_t index) {
+  const std::unique_ptr<AsyncOp> done = std::move(pending_[index]);
+  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (!may_be_waited_for(*done)) return;
+  for (size_t i = index; i < pending_.size(); ++i)
+    if (may_wait(*pending_[i]) && ordered(*done, *pending_[i])) --pending_[i]->behind;
 }
 
 bool Cluster::complete_one(bool forced) {
   if (pending_.empty()) return false;
   size_t chosen = pending_.size();
   const bool only_late = std::all_of(pending_.begin(), pending_.end(), [](const auto& op) { return op->reluctant; });
-  const auto ready = [&](size_t i) { return (only_late || !pending_[i]->reluctant) && may_complete(i); };
+  const auto ready = [&](size_t i) { return (only_late || !pending_[i]->reluctant) && pending_[i]->behind == 0; };
   if (shuffle_) {
     uint32_t candidates = 0;
     for (size_t i = 0; i < pending_.size(); ++i)
-      if ((forced || !pending_[i]->reluctant) && may_complete(i) && random_.below(++candidates) == 0) chosen = i;
+      if ((forced || !pending_[i]->reluctant) && pending_[i]->behind == 0 && random_.below(++candidates) == 0)
+        chosen = i;
   } else if (launch_.options->schedule.policy == Policy::adversarial) {
     // Reads of shared memory as late as possible: what only signals goes first, and the youngest before the oldest.
     for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();)
@@ -113,7 +122,7 @@ bool Cluster::complete_one(bool forced) {
   }
   // What is late may be what the rest is ordered behind.
   for (size_t i = 0; !shuffle_ && i < pending_.size() && chosen == pending_.size(); ++i)
-    if (may_complete(i)) chosen = i;
+    if (pending_[i]->behind == 0) chosen = i;
   if (chosen == pending_.size()) return false;
   complete(chosen);
   return true;
@@ -131,7 +140,7 @@ void Cluster::complete(size_t index) {
     return;
   }
   if (done && watch_ && !dead_) watch_->finished(*pending_[index]);
-  if (done) pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (done) erase_pending(index);
 }
 
 const Barrier* Cluster::deliver(const AsyncOp& op, SignalKind kind, const char* what) {

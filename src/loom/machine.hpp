@@ -336,6 +336,7 @@ struct AsyncOp {
   std::vector<std::byte> staging;
   bool read_done = false;
   bool reluctant = false;  ///< random policy: completes only when nothing else can run
+  uint32_t behind = 0;     ///< pending work that the instruction set orders before it
   // cp_async: `source_bytes` from `source` and zeros up to `bytes`, to `destination` at `offset`
   const void* source = nullptr;
   uint32_t source_bytes = 0;
@@ -817,7 +818,7 @@ class Cluster {
 
   // engines.cpp
   void issue(std::unique_ptr<AsyncOp> op);
-  bool may_complete(size_t index) const;
+  void erase_pending(size_t index);
   void complete(size_t index);
   void progress(AsyncOp& op, bool& done);
   /// The signal that finished work owes to its barrier; null and a finding when that cannot take it.
