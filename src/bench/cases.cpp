@@ -73,8 +73,8 @@ std::vector<Case> serving() {
 }
 
 std::optional<Activation> parse_activation(std::string_view text) {
-  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
-    if (text == name_of(activation)) return activation;
+  for (const Activation activation : all_activations)
+    if (activation != Activation::none && text == name_of(activation)) return activation;
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -84,8 +85,9 @@ Result<GemmDataSpec> spec_of(const RunArguments& a) {
   constexpr std::pair<const char*, BiasAlong> biases[] = {
       {"n", BiasAlong::n}, {"m", BiasAlong::m}, {"none", BiasAlong::none}};
   read(spec.bias, choice("--bias", a.bias.empty() ? "none" : a.bias, biases));
-  std::pair<const char*, Activation> activations[5];
-  for (uint8_t i = 0; i < 5; ++i) activations[i] = {name_of(static_cast<Activation>(i)), static_cast<Activation>(i)};
+  std::pair<const char*, Activation> activations[std::size(all_activations)];
+  for (size_t i = 0; i < std::size(all_activations); ++i)
+    activations[i] = {name_of(all_activations[i]), all_activations[i]};
   read(spec.activation, choice("--activation", a.activation, activations));
   if (!read.error.empty()) return Error{read.error};
   return spec;

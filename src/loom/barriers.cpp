@@ -347,37 +347,40 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   return true;
 }
 
-native::Poll Cluster::mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+native::Poll Cluster::mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
   const std::optional<Question> question = ask(thread, pc, address, phases);
   if (!question) return {};
   const Barrier& barrier = *question->barrier;
-  native::Poll poll{.barrier = question->address, .phases = question->phases, .asked = true};
   if (watch_) watch_->polled(thread, pc, barrier, question->phases);
   // It may end without an answer although there is one.
   const bool timed_out = launch_.options->schedule.has(Fault::timeout) && polls_answered_++ % 2 == 0;
-  if (!barrier.state.parity_passed(question->parity)) {
+  if (!barrier.state.parity_passed(question->parity))
     answer_no(thread, pc, *question);
-  } else if (timed_out) {
+  else if (timed_out)
     let_others_run(thread);
-  } else {
+  else
     answer_yes(thread, pc, barrier, phases);
-    poll.yes = true;
-  }
-  return poll;
+  return {.barrier = question->address, .phases = question->phases, .asked = true, .cluster_scope = cluster_scope};
 }
 
+// Whatever the poll said, under another schedule it says the other thing: what is checked is the wait, always.
 void Cluster::mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& poll, uint32_t address, uint32_t phases,
                                    bool cluster_scope) {
-  // Whatever the poll said here, under another schedule it says the other thing.
-  if (poll.asked && (poll.barrier != address || poll.phases != phases))
+  const char* advice = "pass on what try_wait_producer() or try_wait_consumer() returned for the same slot";
+  if (poll.asked && (poll.barrier != address || poll.phases != phases)) {
+    const Barrier* polled = find_barrier(*thread.cta, poll.barrier & offset_mask);
     fail(thread, pc, "PHASE",
-         fmt::format("a wait for phase {} of {} goes by a poll of phase {} of {}", static_cast<int64_t>(phases) - 1,
-                     barrier_at(thread, pc, address, true).name(), static_cast<int64_t>(poll.phases) - 1,
-                     barrier_at(thread, pc, poll.barrier, true).name()),
-         {"pass on what try_wait_producer() or try_wait_consumer() returned for the same slot"});
-  if (!poll.yes) return mbarrier_wait(thread, pc, address, phases, cluster_scope);
-  step(thread, pc);
-  if (watch_) watch_->passed(thread, pc, barrier_at(thread, pc, address, true), phases, cluster_scope);
+         fmt::format("a wait for phase {} of {} goes by a poll of phase {} of {}", static_cast<int32_t>(phases) - 1,
+                     barrier_at(thread, pc, address, true).name(), static_cast<int32_t>(poll.phases) - 1,
+                     polled != nullptr ? polled->name() : "a barrier that is no more"),
+         {advice});
+  }
+  if (poll.asked && cluster_scope && !poll.cluster_scope)
+    fail(thread, pc, "PHASE",
+         fmt::format("a wait of cluster scope for phase {} of {} goes by a poll that acquires for the CTA only",
+                     static_cast<int32_t>(phases) - 1, barrier_at(thread, pc, address, true).name()),
+         {"mbarrier_poll<Scope::cluster>"});
+  mbarrier_wait(thread, pc, address, phases, cluster_scope);
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {

@@ -579,7 +579,7 @@ class Cluster {
   void answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
   void let_others_run(Thread& thread);
   bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
-  native::Poll mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+  native::Poll mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope);
   void mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& poll, uint32_t address, uint32_t phases,
                             bool cluster_scope);
   void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,

@@ -432,8 +432,8 @@ void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept {
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
   return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
 }
-Poll mbarrier_poll(uint32_t barrier, uint32_t phases) noexcept {
-  return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PC, barrier, phases);
+Poll mbarrier_poll(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+  return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
 }
 void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
   thread().cluster->mbarrier_wait_unless(thread(), WARPLOOM_PC, poll, barrier, phases, cluster_scope);

@@ -239,9 +239,9 @@ void run_random_problems(int count, uint64_t seed) {
   int refused = 0, scaled = 0;
   for (int i = 0; i < count; ++i) {
     const GemmProblem p = problems.next();
-    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {} scaling {} activation {}", i, p.m,
-                             p.n, p.k, p.batch, name_of(p.a.type), name_of(p.b.type), name_of(p.c.type),
-                             name_of(p.d.type), static_cast<int>(p.scaling), static_cast<int>(p.activation)));
+    SCOPED_TRACE(fmt::format("problem {}: {} x {} x {}, batch {}, A {} B {} C {} D {} scaling {} {}", i, p.m, p.n, p.k,
+                             p.batch, name_of(p.a.type), name_of(p.b.type), name_of(p.c.type), name_of(p.d.type),
+                             static_cast<int>(p.scaling), name_of(p.activation)));
     const std::string reason = why_not(p, Chip::sm100);
     if (reason.empty()) {
       scaled += p.scaling != Scaling::none;
@@ -258,7 +258,7 @@ void run_random_problems(int count, uint64_t seed) {
     }
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(scaled, count / 50);
+  EXPECT_GT(scaled, count / 50);  // about one in 17, by chance fewer
   EXPECT_GT(refused, count / 5);
   EXPECT_LT(refused, count * 4 / 5);
 }

@@ -493,28 +493,5 @@ TEST(Mbarrier, RemotePollAcrossTheClusterWithSkew) {
       true);
 }
 
-// A poll is a hint about one phase of one barrier, whether it said yes or no.
-template <bool yes>
-void goes_by_a_poll(bool buggy) {
-  auto& s = shared<Storage>();
-  init_barriers(s.full, 1);
-  if (yes && lane_index() == 0) mbarrier_arrive(address(s.full[1]));
-  syncwarp();
-  const Ready ready = mbarrier_poll(address(s.full[buggy ? 1 : 0]), 1);
-  if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
-  OFFENDING(mbarrier_wait_unless(ready, address(s.full[0]), 1));
-  syncwarp();
-}
-
-TEST(Mbarrier, AWaitThatGoesByAnotherPoll) {
-  const Expected another_poll{"PHASE", {"a wait for phase 0 of", "goes by a poll of phase 0 of"}};
-  rule({}, [](bool buggy) { goes_by_a_poll<true>(buggy); }, another_poll);
-  rule({}, [](bool buggy) { goes_by_a_poll<false>(buggy); }, another_poll);
-}
-
-template <class Answer>
-concept Decides = requires(Answer answer) { answer ? 1 : 0; };
-static_assert(!Decides<Ready>, "what a program does must not depend on a poll");
-
 }  // namespace
 }  // namespace warploom::loom

@@ -52,8 +52,9 @@ WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept;
 template <Scope scope = Scope::cta>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept;
 /// The same as a hint, which may spare a wait and decides nothing else: `Ready ready = mbarrier_poll(b, n); ...
-/// mbarrier_wait_unless(ready, b, n)`. Whoever relies on the phase does so from the second on. The answer cannot be
-/// looked at: what a program does must not depend on how fast it is. Ready{}: nobody asked.
+/// mbarrier_wait_unless(ready, b, n)`. Whoever relies on the phase does so from the second on, which is as good as a
+/// wait: the barrier must not have moved on. The answer cannot be looked at: what a program does must not depend on how
+/// fast it is. Ready{}: nobody asked.
 class Ready;
 template <Scope scope = Scope::cta>
 WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept;

@@ -88,14 +88,14 @@ void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept;
 /// Of scope cluster: what threads of other CTAs did before they arrived with that scope is seen.
 void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept;
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
-/// What was polled, if anything, and the answer.
+/// What was polled, if anything. The answer is left out: a wait that goes by it is one whether it is needed or not.
 struct Poll {
   uint32_t barrier = 0;
   uint32_t phases = 0;
   bool asked = false;
-  bool yes = false;
+  bool cluster_scope = false;
 };
-Poll mbarrier_poll(uint32_t barrier, uint32_t phases) noexcept;
+Poll mbarrier_poll(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
 void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept;
 
 // mbarrier tokens; barriers of this CTA, arrive_drop of any

@@ -8,6 +8,8 @@ namespace warploom {
 /// The function applied to every element (kernels/activation.hpp): gelu(x) = x Phi(x); gelu_tanh is its approximation
 /// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2; silu(x) = x sigmoid(x).
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
+inline constexpr Activation all_activations[] = {Activation::none, Activation::relu, Activation::gelu,
+                                                 Activation::gelu_tanh, Activation::silu};
 constexpr const char* name_of(Activation activation) {
   switch (activation) {
     case Activation::none: return "none";

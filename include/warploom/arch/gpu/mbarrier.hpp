@@ -136,22 +136,22 @@ class Ready {
 
   uint32_t yes_ = 0;
 };
-// Not mbarrier_test: its bool is compared where it is made, and a thread that does that waits for the answer there.
+// Not mbarrier_test: nvcc keeps a bool in a class as 0 or 1, and compares right behind the test, where the thread then
+// waits for the answer that it asked for early.
 template <Scope scope>
 WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
   uint32_t yes;
+#define WARPLOOM_TEST_WAIT(scope_name)                                         \
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.acquire." scope_name \
+               ".shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"         \
+               : "=r"(yes)                                                     \
+               : "r"(barrier.value), "r"(detail::wait_parity(phases))          \
+               : "memory")
   if constexpr (scope == Scope::cluster)
-    asm volatile(
-        "{ .reg .pred p; mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-        : "=r"(yes)
-        : "r"(barrier.value), "r"(detail::wait_parity(phases))
-        : "memory");
+    WARPLOOM_TEST_WAIT("cluster");
   else
-    asm volatile(
-        "{ .reg .pred p; mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-        : "=r"(yes)
-        : "r"(barrier.value), "r"(detail::wait_parity(phases))
-        : "memory");
+    WARPLOOM_TEST_WAIT("cta");
+#undef WARPLOOM_TEST_WAIT
   return Ready(yes);
 }
 template <Scope scope>

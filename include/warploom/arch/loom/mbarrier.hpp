@@ -41,7 +41,7 @@ template <Scope scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
   return native::mbarrier_test(barrier.value, phases, scope == Scope::cluster);
 }
-/// What was asked goes with the answer: the loom reports a wait that goes by another poll, whatever that one said.
+/// What was asked, in place of the answer: the loom waits in any case, and reports a wait that goes by another poll.
 class Ready {
  public:
   Ready() = default;
@@ -57,7 +57,7 @@ class Ready {
 };
 template <Scope scope>
 WARPLOOM_FN Ready mbarrier_poll(SharedAddress barrier, uint32_t phases) noexcept {
-  return Ready(native::mbarrier_poll(barrier.value, phases));
+  return Ready(native::mbarrier_poll(barrier.value, phases, scope == Scope::cluster));
 }
 template <Scope scope>
 WARPLOOM_FN void mbarrier_wait_unless(Ready ready, SharedAddress barrier, uint32_t phases) noexcept {
