@@ -6,7 +6,7 @@ namespace {
 
 struct Storage {
   uint32_t data[2];
-  Mbarrier full[1], seen[1];
+  Mbarrier full[2], seen[1];
   alignas(128) uint32_t row[32];
 };
 
@@ -78,6 +78,41 @@ constexpr auto expect_and_arrive_apart = [](const bool& buggy) {
   syncwarp();
 };
 
+/// Warp 1 asks about one slot and goes by the answer for another.
+constexpr auto polls_another_slot = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0)
+    for (int i = 0; i < 2; ++i) {
+      store_shared(&s.data[i], 1u);
+      mbarrier_arrive(address(s.full[i]));
+    }
+  if (lane_index() == 0 && warp_index() == 1) {
+    const Ready ready = mbarrier_poll(address(s.full[buggy ? 0 : 1]), 1);
+    SITE(mbarrier_wait_unless(ready, address(s.full[1]), 1));
+    keep(load_shared(&s.data[1]));
+  }
+  syncwarp();
+};
+
+/// Warp 1 keeps an answer while its barrier goes on to the next phase.
+constexpr auto keeps_an_answer = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    mbarrier_arrive(address(s.full[0]));
+    mbarrier_wait(address(s.seen[0]), 1);
+    mbarrier_arrive(address(s.full[0]));
+    mbarrier_arrive(address(s.full[1]));
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    const Ready ready = mbarrier_poll(address(s.full[0]), 1);
+    if (!buggy) mbarrier_wait_unless(ready, address(s.full[0]), 1);
+    mbarrier_arrive(address(s.seen[0]));
+    mbarrier_wait(address(s.full[1]), 1);
+    if (buggy) SITE(mbarrier_wait_unless(ready, address(s.full[0]), 1));
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries counterexample_entries() {
@@ -88,6 +123,9 @@ Entries counterexample_entries() {
             {"PHASE-AMBIG", "PHASE"}, launch, ping_pong),
       entry("X3", "one thread announces the bytes, another brings the phase's arrival", {"PHASE-AMBIG"}, launch,
             expect_and_arrive_apart),
+      entry("X4", "a wait that goes by the poll of another slot", {"PHASE"}, launch, polls_another_slot),
+      entry("X5", "a poll's answer kept while the barrier goes on to the next phase", {"DEADLOCK"}, launch,
+            keeps_an_answer),
   };
 }
 

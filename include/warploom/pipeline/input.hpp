@@ -88,9 +88,7 @@ class InputTilePipeline {
     return InputProducerStage<InputTilePipeline>(*this, k);
   }
   [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire_producer() const noexcept { return pipeline.try_wait_consumer(); }
-  WARPLOOM_FN void wait_consumer_if_needed(arch::Ready ready) const noexcept {
-    pipeline.wait_consumer_if_needed(ready);
-  }
+  WARPLOOM_FN void wait_consumer_if_needed(arch::Ready poll) const noexcept { pipeline.wait_consumer_if_needed(poll); }
   WARPLOOM_FN uint32_t producer_stage() const noexcept { return pipeline.producer_stage(); }
   WARPLOOM_FN MbarPtr producer_mbar(uint32_t stage) const noexcept { return pipeline.producer_mbar(stage); }
   /// End of the load role: until every slot, also those that other CTAs read, is free again.
@@ -107,9 +105,7 @@ class InputTilePipeline {
     return InputConsumerStage<InputTilePipeline, R>(*this);
   }
   [[nodiscard]] WARPLOOM_FN arch::Ready try_acquire_consumer() const noexcept { return pipeline.try_wait_producer(); }
-  WARPLOOM_FN void wait_producer_if_needed(arch::Ready ready) const noexcept {
-    pipeline.wait_producer_if_needed(ready);
-  }
+  WARPLOOM_FN void wait_producer_if_needed(arch::Ready poll) const noexcept { pipeline.wait_producer_if_needed(poll); }
   WARPLOOM_FN uint32_t consumer_stage() const noexcept { return pipeline.consumer_stage(); }
   WARPLOOM_FN MbarPtr consumer_mbar(uint32_t stage) const noexcept { return pipeline.consumer_mbar(stage); }
 
