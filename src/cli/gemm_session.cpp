@@ -271,7 +271,7 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
     return Error{fmt::format("a problem of {:.1f} GB is too large; at most 8 GB are allowed", bytes * 1e-9)};
   const ChipLimits chip = chip_of(a);
   if (std::string reason = refusal(a, *spec, chip.chip); !reason.empty()) return Error{reason};
-  std::unique_ptr<GemmSession> session(new GemmSession(a, schedule, GemmData(*spec, sources)));
+  std::unique_ptr<GemmSession> session(new GemmSession(a, std::move(schedule), GemmData(*spec, sources)));
   if (spec->fill == Fill::ring && session->data_.ring() == 0)
     return Error{
         fmt::format("{} ring: K is so long that not even sums of zeros and ones are exact in D; a shorter K, or "

@@ -72,7 +72,7 @@ class GemmSession : public Session {
 
  private:
   GemmSession(const RunArguments& arguments, loom::Schedule schedule, GemmData data)
-      : Session(arguments, schedule), data_(std::move(data)) {}
+      : Session(arguments, std::move(schedule)), data_(std::move(data)) {}
 
   GemmData data_;
   GemmPlan plan_;

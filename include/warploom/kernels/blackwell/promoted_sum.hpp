@@ -53,7 +53,7 @@ class PromotedSum {
       const Scales scales(slot, warp, lane, static_cast<uint32_t>(part.k()), places);
       if constexpr (!right_scaled) part.arrive_input();
       add_from<0>(part, part.tmem().address().lane(32 * warp), slot.b_scales() + 2 * (lane % 4), scales,
-                  [] WARPLOOM_LAMBDA {});
+                  []() WARPLOOM_LAMBDA {});
     }
   }
 
