@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Warploom's GEMMs beside PyTorch's (and DeepGEMM's, where it is installed), launch by launch in one process.
 
-    python3 bench/peers.py                              bf16 and blockwise FP8, a few shapes
+    python3 bench/peers.py                              bf16 and blockwise FP8, the shapes of the dense suite
     python3 bench/peers.py --shape 4096x7168x2048 --kind bf16 --repeat 30 --json peers.json
 
 Needs PyTorch and build/gpu/bin/libwarploom_gpu_c.so (./dev gpu build). The protocol is that of `warploom-bench`, cold:
-256 MB are written before every launch, contenders take turns, the median counts. Every result is compared with the
+256 MB are written before every launch, the chip idles for a moment, contenders take turns, the median counts. Every result is compared with the
 product in fp32 (fp64 for the sampled rows); a wrong one makes the exit status 1.
 """
 
@@ -22,7 +22,9 @@ import torch
 E4M3, E5M2, BF16, F16, F32 = range(5)
 A_ROWS_B_BLOCKS = 1
 
-SHAPES = ["4096x7168x2048", "4096x4096x7168", "8192x8192x8192", "128x7168x2048", "64x2112x7168", "16x8192x8192", "1x8192x8192"]
+SHAPES = ["4096x2112x7168", "4096x24576x1536", "4096x32768x512", "4096x7168x16384", "4096x4096x7168", "4096x7168x2048",
+          "4096x4096x4096", "8192x8192x8192", "2048x2048x2048", "16384x4096x4096", "128x7168x2048", "128x4096x7168",
+          "64x2112x7168", "64x24576x1536", "16x8192x8192", "1x8192x8192"]
 
 
 class Problem(ctypes.Structure):
@@ -178,7 +180,8 @@ def contenders_blockwise(loom, m, n, k):
         import deep_gemm
 
         deep_d = torch.empty_like(d)
-        deep = lambda: deep_gemm.fp8_gemm_nt((a, a_scales.t().contiguous().t()), (b, b_scales), deep_d)
+        deep_scales = deep_gemm.get_mn_major_tma_aligned_tensor(a_scales)  # else each launch would make them
+        deep = lambda: deep_gemm.fp8_gemm_nt((a, deep_scales), (b, b_scales), deep_d)
         deep()
         found["deep_gemm"] = (deep, deep_d, "")
     except (ImportError, AttributeError, RuntimeError):
@@ -186,7 +189,8 @@ def contenders_blockwise(loom, m, n, k):
     return found, rows, want
 
 
-def measure(found, repeat):
+def measure(found, repeat, pause):
+    cycles = int(pause * 1e-3 * 1.98e9)
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
     times = {name: [] for name in found}
     for turn in range(repeat + 1):
@@ -194,6 +198,7 @@ def measure(found, repeat):
         order = list(found) if turn % 2 == 0 else list(reversed(found))
         for name in order:
             flush.fill_(turn & 0xff)
+            torch.cuda._sleep(cycles)  # a thread of the GPU counts; what is timed is enqueued meanwhile
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             begin.record()
             found[name][0]()
@@ -213,6 +218,7 @@ def main():
     parser.add_argument("--shape", action="append", help="MxNxK; may be given several times")
     parser.add_argument("--kind", choices=["bf16", "blockwise"], action="append")
     parser.add_argument("--repeat", type=int, default=30)
+    parser.add_argument("--pause", type=float, default=2.0, help="milliseconds of idling before each launch")
     parser.add_argument("--json")
     arguments = parser.parse_args()
 
@@ -234,7 +240,7 @@ def main():
                 if not errors[name] < (0.006 if kind == "bf16" else 0.02):
                     wrong += 1
                     print(f"WRONG: {kind} {text}, {name}: error {errors[name]:.3g}")
-            times = measure(found, arguments.repeat)
+            times = measure(found, arguments.repeat, arguments.pause)
             tflops = {name: 2e-6 * m * n * k / us for name, us in times.items()}
             print(f"{kind:9} {text:18} " + "  ".join(f"{name} {value:7.1f}" for name, value in tflops.items())
                   + "  TFLOP/s; " + ", ".join(f"/{name} {times[name] / times['warploom']:.3f}" for name in times if name != "warploom")

@@ -1,6 +1,6 @@
 // Cases of arch_check: TMA with three-dimensional maps. Boxes with and without swizzle, of rows as long as the
 // swizzle's span and shorter, that begin inside, before and beyond the tensor in every dimension, under every cache
-// policy.
+// hint.
 #pragma once
 
 #include "arch_check_kernel.hpp"
@@ -19,7 +19,8 @@ struct VolumeLoadProbe : Probe<128> {
     uint32_t offset;  ///< of the box, bytes
     uint32_t bytes;   ///< that the box completes
     uint32_t multicast;
-    arch::CachePolicy policy;
+    uint32_t hinted;
+    CacheHint hint;
   };
   struct alignas(1024) Storage {
     uint32_t data[words];
@@ -38,25 +39,27 @@ struct VolumeLoadProbe : Probe<128> {
     arch::cluster_sync();
     if (thread == 0) {
       arch::mbarrier_arrive_expect_tx(address(&storage.full), params.bytes);
-      switch (params.policy) {
-        case arch::CachePolicy::normal: load<arch::CachePolicy::normal>(params, storage); break;
-        case arch::CachePolicy::evict_first: load<arch::CachePolicy::evict_first>(params, storage); break;
-        case arch::CachePolicy::evict_last: load<arch::CachePolicy::evict_last>(params, storage); break;
-      }
+      load(params, storage);
     }
     arch::mbarrier_wait(address(&storage.full), 1);
     dump<threads>(storage.data, params.out + arch::block_index().x * words);
     arch::cluster_sync();
   }
 
-  template <arch::CachePolicy policy>
   static WARPLOOM_FN void load(const Params& params, Storage& storage) noexcept {
     const arch::SharedAddress to = address(storage.data) + params.offset, full = address(&storage.full);
     const arch::Coord3 at{params.c0, params.c1, params.c2};
-    if (params.multicast == 0)
-      arch::tma_load<1, policy>(to, params.map, full, at);
-    else if (arch::cluster_rank() == 0)
-      arch::tma_load_multicast<1, policy>(to, params.map, full, at, 3);
+    if (params.multicast == 0) {
+      if (params.hinted == 0)
+        arch::tma_load<1>(to, params.map, full, at);
+      else
+        arch::tma_load<1>(to, params.map, full, at, params.hint);
+    } else if (arch::cluster_rank() == 0) {
+      if (params.hinted == 0)
+        arch::tma_load_multicast<1>(to, params.map, full, at, 3);
+      else
+        arch::tma_load_multicast<1>(to, params.map, full, at, 3, params.hint);
+    }
   }
 };
 
@@ -68,7 +71,8 @@ struct VolumeStoreProbe : Probe<128> {
     int32_t c0, c1, c2;
     uint32_t offset;
     uint32_t first;  ///< of the pattern in shared memory
-    arch::CachePolicy policy;
+    uint32_t hinted;
+    CacheHint hint;
   };
   struct alignas(1024) Storage {
     uint32_t data[words];
@@ -81,11 +85,10 @@ struct VolumeStoreProbe : Probe<128> {
     if (arch::thread_index() != 0) return;
     const arch::SharedAddress from = address(storage.data) + params.offset;
     const arch::Coord3 at{params.c0, params.c1, params.c2};
-    switch (params.policy) {
-      case arch::CachePolicy::normal: arch::tma_store(params.map, from, at); break;
-      case arch::CachePolicy::evict_first: arch::tma_store<arch::CachePolicy::evict_first>(params.map, from, at); break;
-      case arch::CachePolicy::evict_last: arch::tma_store<arch::CachePolicy::evict_last>(params.map, from, at); break;
-    }
+    if (params.hinted == 0)
+      arch::tma_store(params.map, from, at);
+    else
+      arch::tma_store(params.map, from, at, params.hint);
     arch::bulk_commit_group();
     arch::bulk_wait_group<0>();
   }
@@ -106,7 +109,8 @@ struct Tma3dCheck {
     Start start;
     uint32_t row_bytes, span;  ///< span: bytes from row to row in shared memory
     uint32_t element, offset;
-    arch::CachePolicy policy;
+    uint32_t hinted;
+    CacheHint hint;
   };
 
   static Box make(TmaType type, uint32_t element, const void* address, uint32_t swizzle, Start start, uint32_t index) {
@@ -118,7 +122,9 @@ struct Tma3dCheck {
     box.element = element;
     const uint32_t offsets[] = {0, 128, 256, 896};
     box.offset = offsets[index % 4];
-    box.policy = static_cast<arch::CachePolicy>(index % 3);
+    const CacheHint hints[] = {CacheHint::normal, CacheHint::evict_first, CacheHint::evict_last};
+    box.hinted = index % 4 != 0 ? 1 : 0;
+    box.hint = hints[index % 3];
     box.args.type = type;
     box.args.rank = 3;
     box.args.address = address;
@@ -170,7 +176,7 @@ struct Tma3dCheck {
         machine.template launch<K>(
             {{K::ctas}, {K::ctas}, K::threads},
             {machine.encode(box.args), out, start.units * 16 / static_cast<int32_t>(box.element), start.row,
-             start.plane, box.offset, box.row_bytes * box_rows * box_planes, multicast, box.policy});
+             start.plane, box.offset, box.row_bytes * box_rows * box_planes, multicast, box.hinted, box.hint});
         const Words got = machine.read(out, nothing.size());
         c.got.insert(c.got.end(), got.begin(), got.end());
 
@@ -199,7 +205,7 @@ struct Tma3dCheck {
         const uint32_t first = index++ * 4096;
         machine.template launch<K>({{1}, {1}, K::threads},
                                    {machine.encode(box.args), start.units * 16 / static_cast<int32_t>(box.element),
-                                    start.row, start.plane, box.offset, first, box.policy});
+                                    start.row, start.plane, box.offset, first, box.hinted, box.hint});
         const Words got = machine.read(tensor, before.size());
         c.got.insert(c.got.end(), got.begin(), got.end());
 

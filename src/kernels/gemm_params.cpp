@@ -47,6 +47,17 @@ Path path_of(const OutputRef<Pointer>& ref, int batch, const GemmShape& shape) {
   return tma ? Path::tma : Path::plain;
 }
 
+/// An operand that one or two clusters read, at about the same time, makes room for itself in the L2 cache instead of
+/// driving out what others have there: the other operand, which every tile reads, and lines that would have to be
+/// written back first.
+void hint_streams(GemmParams& params, const GemmTiles& tiles) {
+  constexpr int64_t few = 2;
+  const bool left_once = tiles.right_clusters <= few, right_once = tiles.left_clusters <= few;
+  if (left_once == right_once) return;
+  params.left_hint = left_once ? CacheHint::evict_first : CacheHint::evict_last;
+  params.right_hint = right_once ? CacheHint::evict_first : CacheHint::evict_last;
+}
+
 /// Makes maps until one is refused.
 class Maps {
  public:
@@ -94,9 +105,10 @@ class Maps {
 
   template <class Pointer>
   void output(TensorMap& to, const OutputRef<Pointer>& ref, const GemmProblem& p, const GemmShape& shape, bool store,
-              bool wide) {
+              bool wide, bool plain) {
     OutputBox box = output_box(shape, ref.type, store);
     if (wide) box.columns = static_cast<uint32_t>(shape.plain_columns);
+    if (plain) box.rows = static_cast<uint32_t>(shape.plain_rows);
     output(to, ref, p, box);
   }
   /// The last store of a tile whose columns are not a multiple of its units.
@@ -267,6 +279,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
   params.by_splits = Divisor(plan.splits);
+  hint_streams(params, tiles);
   if (plan.splits > 1) {
     params.counters = static_cast<uint32_t*>(workspace);
     params.partials =
@@ -290,8 +303,9 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
         maps.block_scales(b_scales, p.b_scales, blocks * ceil_div(p.n, scale_block), p.batch);
     }
   }
-  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, params.fused);
-  if (params.d_path == Path::tma) maps.output(params.d, p.d, p, shape, true, params.plain || params.fused);
+  if (params.c_path == Path::tma) maps.output(params.c, p.c, p, shape, false, params.fused, false);
+  if (params.d_path == Path::tma)
+    maps.output(params.d, p.d, p, shape, true, params.plain || params.fused, params.plain);
   if (params.d_path == Path::tma && !params.plain) maps.output_rest(params.d_rest, p.d, p, shape, params.fused);
   if (!maps.error.empty()) return Error{maps.error};
   return launch;

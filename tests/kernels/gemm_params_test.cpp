@@ -94,6 +94,7 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
     SCOPED_TRACE(config.key);
     const GemmShape& s = config.shape;
     EXPECT_EQ(s.plain_columns, std::min(s.tile_right, 64));
+    EXPECT_TRUE(s.plain_rows == s.store_rows || (s.plain_rows == 64 && s.load_rows == 64 && !s.swap));
     auto launched = [&](GemmProblem p, int splits) {
       Result<GemmPlan> plan = plan_gemm(p, config, splits);
       EXPECT_TRUE(plan) << plan.error();
@@ -107,7 +108,7 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
     EXPECT_EQ(params.plain, !s.swap);
     if (!s.swap)
       expect_map("d", params.d, {512, 300, 1},
-                 {static_cast<uint32_t>(s.plain_columns), static_cast<uint32_t>(s.store_rows), 1}, Swizzle::b128);
+                 {static_cast<uint32_t>(s.plain_columns), static_cast<uint32_t>(s.plain_rows), 1}, Swizzle::b128);
     GemmProblem other = plain;
     other.activation = Activation::relu;
     EXPECT_FALSE(launched(other, 1).plain);
@@ -118,6 +119,33 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
       EXPECT_FALSE(launched(plain, 2).plain);
     }
     EXPECT_FALSE(launched(dense_problem(300, 512, 1024, 1, types_of(config, DType::f32)), 1).plain);
+  }
+}
+
+// What few clusters read leaves the L2 cache first, and the other operand last; where many read both, neither.
+TEST(GemmParams, AStreamedOperandLeavesTheCacheFirst) {
+  for (const GemmConfig& config : configs_of_both_chips()) {
+    SCOPED_TRACE(config.key);
+    const GemmShape& s = config.shape;
+    const auto hints = [&](int m, int n) {  // of A and B
+      const GemmProblem p = dense_problem(m, n, 1024, 1, types_of(config, DType::bf16));
+      const Result<GemmPlan> plan = plan_gemm(p, config, 1);
+      EXPECT_TRUE(plan) << plan.error();
+      const Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, encode_for(s.chip));
+      EXPECT_TRUE(launch) << launch.error();
+      const GemmParams& params = launch->params;
+      EXPECT_EQ(params.d_hint, CacheHint::normal);
+      return s.swap ? std::pair(params.right_hint, params.left_hint) : std::pair(params.left_hint, params.right_hint);
+    };
+    const int a_rows = (s.swap ? s.tile_right * s.cluster_right : s.tile_left * s.cluster_left),
+              b_rows = (s.swap ? s.tile_left * s.cluster_left : s.tile_right * s.cluster_right);
+    const std::pair stream_b{CacheHint::evict_last, CacheHint::evict_first},
+        stream_a{CacheHint::evict_first, CacheHint::evict_last}, neither{CacheHint::normal, CacheHint::normal};
+    EXPECT_EQ(hints(8, 3 * b_rows), stream_b);
+    EXPECT_EQ(hints(2 * a_rows, 2 * b_rows + 8), stream_b);
+    EXPECT_EQ(hints(2 * a_rows + 8, 2 * b_rows + 8), neither);
+    EXPECT_EQ(hints(2 * a_rows + 8, 2 * b_rows), stream_a);
+    EXPECT_EQ(hints(2 * a_rows, 2 * b_rows), neither);
   }
 }
 

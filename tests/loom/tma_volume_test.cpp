@@ -68,7 +68,7 @@ uint32_t place(Swizzle swizzle, uint32_t row, uint32_t column) {
   return (swizzle_address(swizzle, 0x400 + row * span + 2 * column) - 0x400) / 2;
 }
 
-template <bool multicast, CachePolicy policy>
+template <bool multicast, CacheHint... hint>
 void loads() {
   Memory memory;
   const Launch launch = memory.launch(2);
@@ -81,9 +81,9 @@ void loads() {
     if (lane_index() == 0) {
       mbarrier_arrive_expect_tx(address(s.full[0]), p.bytes);
       if constexpr (!multicast)
-        tma_load<1, policy>(address(s.box), p.map, address(s.full[0]), p.at);
+        tma_load<1>(address(s.box), p.map, address(s.full[0]), p.at, hint...);
       else if (cluster_rank() == 1)
-        tma_load_multicast<1, policy>(address(s.box), p.map, address(s.full[0]), p.at, 0b11);
+        tma_load_multicast<1>(address(s.box), p.map, address(s.full[0]), p.at, 0b11, hint...);
       mbarrier_wait(address(s.full[0]), 1);
     }
     syncwarp();
@@ -112,12 +112,12 @@ void loads() {
     }
 }
 
-TEST(TmaVolume, LoadsAPieceOfOneMatrix) { loads<false, CachePolicy::normal>(); }
-TEST(TmaVolume, LoadsWithACacheHint) { loads<false, CachePolicy::evict_last>(); }
-TEST(TmaVolume, Multicasts) { loads<true, CachePolicy::normal>(); }
-TEST(TmaVolume, MulticastsWithACacheHint) { loads<true, CachePolicy::evict_first>(); }
+TEST(TmaVolume, LoadsAPieceOfOneMatrix) { loads<false>(); }
+TEST(TmaVolume, LoadsWithACacheHint) { loads<false, CacheHint::evict_last>(); }
+TEST(TmaVolume, Multicasts) { loads<true>(); }
+TEST(TmaVolume, MulticastsWithACacheHint) { loads<true, CacheHint::evict_first>(); }
 
-template <CachePolicy policy>
+template <CacheHint... hint>
 void stores() {
   Memory memory;
   const Launch launch = memory.launch();
@@ -127,7 +127,7 @@ void stores() {
     fence_proxy_async_shared();
     syncwarp();
     if (lane_index() == 0) {
-      tma_store<policy>(p.map, address(s.box), p.at);
+      tma_store(p.map, address(s.box), p.at, hint...);
       bulk_commit_group();
       bulk_wait_group<0>();
     }
@@ -151,8 +151,8 @@ void stores() {
 }
 
 // A row past the end of one matrix is not the first of the next.
-TEST(TmaVolume, StoresAPieceOfOneMatrix) { stores<CachePolicy::normal>(); }
-TEST(TmaVolume, StoresWithACacheHint) { stores<CachePolicy::evict_first>(); }
+TEST(TmaVolume, StoresAPieceOfOneMatrix) { stores<>(); }
+TEST(TmaVolume, StoresWithACacheHint) { stores<CacheHint::evict_first>(); }
 
 // A map has as many dimensions as the copy names.
 TEST(TmaVolume, RankMustBeTheMaps) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warploom/arch/mbarrier.hpp"
+#include "warploom/types/cache_hint.hpp"
 #include "warploom/types/tensor_map.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
@@ -15,9 +16,6 @@ struct Coord3 {
   int32_t c0, c1, c2;
   WARPLOOM_CONST_FN Coord3(int32_t x, int32_t y, int32_t z) noexcept : c0(x), c1(y), c2(z) {}
 };
-
-/// .L2::cache_hint: what the L2 cache should do with the lines of a copy (createpolicy.fractional with fraction 1).
-enum class CachePolicy : uint8_t { normal, evict_first, evict_last };
 
 /// prefetch.tensormap
 WARPLOOM_FN void prefetch_tensor_map(const TensorMap& map) noexcept;
@@ -38,14 +36,22 @@ WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& 
 /// clipped in units of 16 bytes only.
 WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord2 at) noexcept;
 
-/// The three-dimensional forms (.3d), with .L2::cache_hint where a policy other than `normal` is named.
-template <int cta_group, CachePolicy policy = CachePolicy::normal>
+/// The three-dimensional forms (.3d).
+template <int cta_group>
 WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at) noexcept;
-template <int cta_group, CachePolicy policy = CachePolicy::normal>
+template <int cta_group>
 WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
                                     uint16_t cta_mask) noexcept;
-template <CachePolicy policy = CachePolicy::normal>
 WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at) noexcept;
+
+/// The same with .L2::cache_hint.
+template <int cta_group>
+WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                          CacheHint hint) noexcept;
+template <int cta_group>
+WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                                    uint16_t cta_mask, CacheHint hint) noexcept;
+WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at, CacheHint hint) noexcept;
 
 /// cp.async.bulk.commit_group: closes this thread's stores into a group
 WARPLOOM_FN void bulk_commit_group() noexcept;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "warploom/types/cache_hint.hpp"
 #include "warploom/types/chip.hpp"
 #include "warploom/types/descriptor.hpp"
 #include "warploom/types/dtype.hpp"
@@ -55,7 +56,8 @@ struct GemmParams {
   // Last: where members lie decides which of them one load brings, and some kernels have no register to spare.
   int weight_blocks = 0;  ///< of B, in K blocks, that are asked for before earlier grids are done
   ClusterPlaces places = {};
-  TensorMap d_rest;    ///< of the narrow last units of a tile, where there are any
+  TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
+  CacheHint left_hint = CacheHint::normal, right_hint = CacheHint::normal, d_hint = CacheHint::normal;
   bool fused = false;  ///< C and D in A's 16 bits, through TMA, alpha 1, a bias along N if any, silu or no activation
 };
 
@@ -72,10 +74,10 @@ struct GemmOperands {
 /// dimensions {K, rows, batch}; one that is MN-major has {64, tile_k} and dimensions {rows, K, batch}; both with
 /// Swizzle::b128. Scales of rows: {tile rows, 1} of {rows, K blocks, batch}, unswizzled; of blocks: {4, 1} of {all, 1,
 /// batch}. C in 16 bits: unswapped {unit_columns, load_rows}, swapped {64, unit_columns}, of {N, M, batch},
-/// Swizzle::b128; in f32 half as wide. D likewise, with store_rows rows, and plain_columns columns if `plain`; in e4m3
-/// as in 16 bits with Swizzle::b64. Of the rest_columns that are left of a tile, the last store has a box of its own,
-/// d_rest: rest_columns wide, in f32 what is left of that after a box of D. If `fused`, C and D have plain_columns, and
-/// d_rest what of a tile that leaves.
+/// Swizzle::b128; in f32 half as wide. D likewise, with store_rows rows; with plain_rows rows and plain_columns columns
+/// if `plain`; in e4m3 as in 16 bits with Swizzle::b64. Of the rest_columns that are left of a tile, the last store has
+/// a box of its own, d_rest: rest_columns wide, in f32 what is left of that after a box of D. If `fused`, C and D have
+/// plain_columns, and d_rest what of a tile that leaves.
 struct GemmShape {
   Chip chip;
   int tile_left, tile_right, tile_k;  ///< of D per CTA, and elements per K block
@@ -85,6 +87,7 @@ struct GemmShape {
   int plain_columns;  ///< ... where nothing but the product is stored, perhaps with an overlap at a tile's end
   int load_rows;      ///< of C, that are loaded at a time
   int store_rows;     ///< of D, that are stored at a time
+  int plain_rows;     ///< ... where nothing but the product is stored
   int groups;         ///< warpgroups that run the epilogue
   int cta_group;      ///< 2: CTA pairs, neighbours along the left operand, multiply together
   int cluster_left, cluster_right;

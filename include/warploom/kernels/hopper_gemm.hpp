@@ -116,6 +116,7 @@ struct HopperGemm {
                                    .plain_columns = Writer::plain_columns,
                                    .load_rows = Writer::load_rows,
                                    .store_rows = Writer::store_rows,
+                                   .plain_rows = Writer::plain_rows,
                                    .groups = Roles::groups,
                                    .cta_group = 1,
                                    .cluster_left = cluster_left,
@@ -221,7 +222,8 @@ struct HopperGemm {
 
   template <class Slot>
   WARPLOOM_FN void bring(Slot& slot, const Tile& tile) noexcept {
-    const Source l{&params.left, left_of(tile), tile.batch}, r{&params.right, right_of(tile), tile.batch};
+    const Source l{&params.left, left_of(tile), tile.batch, params.left_hint},
+        r{&params.right, right_of(tile), tile.batch, params.right_hint};
     if constexpr (scaled)
       slot.load(l, r, Source{&params.left_scales, l.row, 0}, Source{&params.right_scales, r.row, 0},
                 block_scales(tile, 0), block_scales(tile, straddles ? 1 : 0));

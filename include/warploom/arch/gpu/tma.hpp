@@ -50,91 +50,86 @@ WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord2 at
                                     detail::generic_pointer<void>(source));
 }
 
-namespace detail {
-
-// What createpolicy.fractional.L2::{evict_first,evict_last}.b64 p, 1.0 makes: nvcc 13.0 expands it to five uniform
-// instructions that compute these words from constants.
-template <CachePolicy policy>
-inline constexpr uint64_t cache_policy = [] {
-  static_assert(policy != CachePolicy::normal, "warploom: a copy of normal priority carries no cache hint");
-  return policy == CachePolicy::evict_first ? 0x12f0'0000'0000'0000u : 0x14f0'0000'0000'0000u;
-}();
-
-}  // namespace detail
-
-// cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{.cta_group::2}{.L2::cache_hint}
-//     [d], [map, {c0, c1, c2}], [b]{, policy}
-template <int cta_group, CachePolicy policy>
+// cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{.cta_group::2}
+//     [d], [map, {c0, c1, c2}], [b]
+template <int cta_group>
 WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at) noexcept {
   static_assert(cta_group == 1 || cta_group == 2, "warploom: a CTA group has one or two CTAs");
-  if constexpr (cta_group == 1 && policy == CachePolicy::normal) {
+  if constexpr (cta_group == 1) {
     detail::ptx::cp_async_bulk_tensor(detail::ptx::space_cluster, detail::ptx::space_global,
                                       detail::generic_pointer<void>(destination), &map, {at.c0, at.c1, at.c2},
                                       detail::generic_pointer<uint64_t>(barrier));
-  } else if constexpr (policy == CachePolicy::normal) {
+  } else {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2"
         " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(destination.value),
         "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value)
         : "memory");
-  } else if constexpr (cta_group == 1) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
-        " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2.L2::cache_hint"
-        " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(detail::cache_policy<policy>)
-        : "memory");
   }
 }
 // cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster{.cta_group::2}
-//     {.L2::cache_hint} [d], [map, {c0, c1, c2}], [b], mask{, policy}
-template <int cta_group, CachePolicy policy>
+//     [d], [map, {c0, c1, c2}], [b], mask
+template <int cta_group>
 WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
                                     uint16_t cta_mask) noexcept {
   static_assert(cta_group == 1 || cta_group == 2, "warploom: a CTA group has one or two CTAs");
-  if constexpr (cta_group == 1 && policy == CachePolicy::normal) {
+  if constexpr (cta_group == 1)
     detail::ptx::cp_async_bulk_tensor(detail::ptx::space_cluster, detail::ptx::space_global,
                                       detail::generic_pointer<void>(destination), &map, {at.c0, at.c1, at.c2},
                                       detail::generic_pointer<uint64_t>(barrier), cta_mask);
-  } else if constexpr (policy == CachePolicy::normal) {
+  else
     detail::ptx::cp_async_bulk_tensor(detail::ptx::space_cluster, detail::ptx::space_global,
                                       detail::cta_group_tag<cta_group>, detail::generic_pointer<void>(destination),
                                       &map, {at.c0, at.c1, at.c2}, detail::generic_pointer<uint64_t>(barrier),
                                       cta_mask);
-  } else if constexpr (cta_group == 1) {
+}
+// cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [map, {c0, c1, c2}], [s]
+WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at) noexcept {
+  detail::ptx::cp_async_bulk_tensor(detail::ptx::space_global, detail::ptx::space_shared, &map, {at.c0, at.c1, at.c2},
+                                    detail::generic_pointer<void>(source));
+}
+
+// The same with .L2::cache_hint and a policy as the last operand.
+template <int cta_group>
+WARPLOOM_FN void tma_load(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                          CacheHint hint) noexcept {
+  static_assert(cta_group == 1 || cta_group == 2, "warploom: a CTA group has one or two CTAs");
+  if constexpr (cta_group == 1)
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(hint)
+        : "memory");
+  else
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2.L2::cache_hint"
+        " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(destination.value),
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "l"(hint)
+        : "memory");
+}
+template <int cta_group>
+WARPLOOM_FN void tma_load_multicast(SharedAddress destination, const TensorMap& map, SharedAddress barrier, Coord3 at,
+                                    uint16_t cta_mask, CacheHint hint) noexcept {
+  static_assert(cta_group == 1 || cta_group == 2, "warploom: a CTA group has one or two CTAs");
+  if constexpr (cta_group == 1)
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
         ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6, %7;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask),
-        "l"(detail::cache_policy<policy>)
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask), "l"(hint)
         : "memory");
-  } else {
+  else
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
         ".cta_group::2.L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6, %7;" ::"r"(destination.value),
-        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask),
-        "l"(detail::cache_policy<policy>)
+        "l"(&map), "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(barrier.value), "h"(cta_mask), "l"(hint)
         : "memory");
-  }
 }
-// cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group{.L2::cache_hint} [map, {c0, c1, c2}], [s]{, policy}
-template <CachePolicy policy>
-WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at) noexcept {
-  if constexpr (policy == CachePolicy::normal) {
-    detail::ptx::cp_async_bulk_tensor(detail::ptx::space_global, detail::ptx::space_shared, &map, {at.c0, at.c1, at.c2},
-                                      detail::generic_pointer<void>(source));
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint"
-        " [%0, {%1, %2, %3}], [%4], %5;" ::"l"(&map),
-        "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(source.value), "l"(detail::cache_policy<policy>)
-        : "memory");
-  }
+WARPLOOM_FN void tma_store(const TensorMap& map, SharedAddress source, Coord3 at, CacheHint hint) noexcept {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint"
+      " [%0, {%1, %2, %3}], [%4], %5;" ::"l"(&map),
+      "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(source.value), "l"(hint)
+      : "memory");
 }
 WARPLOOM_FN void bulk_commit_group() noexcept { detail::ptx::cp_async_bulk_commit_group(); }
 template <int pending>

@@ -75,6 +75,10 @@ class PatchWriter {
   /// Rows of C that one copy brings, and of D that one takes away: a warp's, or all.
   static constexpr int store_rows = swap ? Patch::output_rows : static_cast<int>(Patch::warp_rows);
   static constexpr int load_rows = Places::together ? Patch::output_rows : store_rows;
+  /// The same of D where nothing but the product is stored. All of them: a warp waits for TMA to take its order, and
+  /// the group meets sooner than four warps get through with theirs. Larger tiles have no register to spare for it.
+  static constexpr bool plain_together = Places::together && !swap && rows * columns <= 128 * 128;
+  static constexpr int plain_rows = plain_together ? Patch::output_rows : store_rows;
   static_assert(!swap || Places::together, "warploom: only rows that follow each other can change sides");
   static_assert(rows % 64 == 0 && (!swap || rest_columns == 0), "warploom: the tile does not divide into patches");
   static_assert(rest_columns % 16 == 0 && (rest_columns == 0 || 2 * rest_columns >= patch_columns),
@@ -287,8 +291,14 @@ class PatchWriter {
           if (at.inside(params_)) f(index, at, ring_.tile(slot).data);
         });
       };
+      const auto meet = [&]() WARPLOOM_LAMBDA {
+        if constexpr (plain_together)
+          group_sync();
+        else
+          arch::syncwarp();
+      };
       if (stores()) arch::bulk_wait_group_read<0>();
-      arch::syncwarp();
+      meet();
       each([&](int index, const At&, char* slot) WARPLOOM_LAMBDA {
         warploom::Patch<plain_columns, swap> patch(place_);
         patch.take(sum, index / plain_per_row, column_of(index) / 2, alpha);
@@ -297,12 +307,14 @@ class PatchWriter {
         patch.stage_halves({slot, slot}, pack);
       });
       arch::fence_proxy_async_shared();  // the dearest part of all: once for all slots
-      arch::syncwarp();
+      meet();
       if (stores()) {
-        each([&](int, const At& at, char* slot) WARPLOOM_LAMBDA {
-          const At part = part_of(at, place_.warp);
-          arch::tma_store(params_.d, arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
-                          arch::Coord3{part.column(), part.row(), batch});
+        each([&](int index, const At& at, char* slot) WARPLOOM_LAMBDA {
+          if (plain_together && static_cast<uint32_t>(index % slots % 4) != place_.warp) return;  // a warp each
+          const uint32_t part = plain_together ? 0 : place_.warp;
+          const At from = plain_together ? at : part_of(at, part);
+          arch::tma_store(params_.d, arch::shared_address(slot) + Patch::warp_bytes * part,
+                          arch::Coord3{from.column(), from.row(), batch}, params_.d_hint);
         });
         arch::bulk_commit_group();
       }
@@ -350,7 +362,7 @@ class PatchWriter {
         const At at = part_of(fused_at(index, left, right), place_.warp);
         arch::tma_store(width == 64 ? params_.d : params_.d_rest,
                         arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
-                        arch::Coord3{at.column(), at.row(), batch});
+                        arch::Coord3{at.column(), at.row(), batch}, params_.d_hint);
         arch::bulk_commit_group();
       }
       write_fused<adds, activates, index + 1>(sum, bias, left, right, batch);
@@ -488,9 +500,10 @@ class PatchWriter {
         constexpr int half = Patch::output_columns / 2;
         const TensorMap& last = std::is_same_v<P, Patch> ? params_.d : params_.d_rest;
         arch::tma_store(wide ? params_.d : last, arch::shared_address(in.first) + share,
-                        arch::Coord3{at.column(), row, batch});
+                        arch::Coord3{at.column(), row, batch}, params_.d_hint);
         if (wide && P::output_columns > half)
-          arch::tma_store(last, arch::shared_address(in.second) + share, arch::Coord3{at.column() + half, row, batch});
+          arch::tma_store(last, arch::shared_address(in.second) + share, arch::Coord3{at.column() + half, row, batch},
+                          params_.d_hint);
       }
       arch::bulk_commit_group();  // also an empty one: groups count slots
     }

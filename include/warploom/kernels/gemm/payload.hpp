@@ -21,6 +21,7 @@ struct Source {
   const TensorMap* map;
   int row;
   int batch;
+  CacheHint hint = CacheHint::normal;
 };
 
 /// Which sides of a tile have scales: A's rows on A's side; those of B are per row, or per block of 128 x 128.
@@ -139,9 +140,9 @@ struct GemmPayload {
                                uint16_t mask) noexcept {
     each_box<Tile, rows>(first, from, k, [&](uint32_t offset, arch::Coord3 at) WARPLOOM_LAMBDA {
       if constexpr (sharers == 1)
-        arch::tma_load<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at);
+        arch::tma_load<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at, from.hint);
       else
-        arch::tma_load_multicast<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at, mask);
+        arch::tma_load_multicast<Cluster::cta_group>(tile.address() + offset, *from.map, barrier, at, mask, from.hint);
     });
   }
   /// The copies of rows [first, first + rows) of a tile: f(place in the tile, place in the tensor).
@@ -166,7 +167,7 @@ struct GemmPayload {
   /// With CTA pairs, where this CTA's half of the right tile begins.
   static WARPLOOM_FN Source own_half(const Source& b, uint32_t rank) noexcept {
     if constexpr (Cluster::cta_group == 1) return b;
-    return {b.map, b.row + static_cast<int>(Cluster::rank_m(rank) % Cluster::cta_group) * b_rows, b.batch};
+    return {b.map, b.row + static_cast<int>(Cluster::rank_m(rank) % Cluster::cta_group) * b_rows, b.batch, b.hint};
   }
 };
 

@@ -38,6 +38,9 @@ class PromotedAccumulator {
       WARPLOOM_UNROLL
       for (int i = 0; i < values_per_block; ++i) sum_[block][i] = 0.0f;
     }
+    if constexpr (straddles)  // or they are computed anew for every K block
+      places = {arch::uniform(places.first), arch::uniform(places.next),
+                static_cast<int>(arch::uniform(static_cast<uint32_t>(places.boundary)))};
     const uint32_t lane = arch::lane_index();
     const uint32_t row = static_cast<uint32_t>(rows_before) + 16 * (arch::warp_index() % 4) + lane / 4;
     const SlotOperand a(input, input.a(0).template part<64>(rows_before));
