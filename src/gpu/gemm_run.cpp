@@ -80,12 +80,12 @@ bool same(const GemmShape& a, const GemmShape& b) {
   return a.chip == b.chip && a.tile_left == b.tile_left && a.tile_right == b.tile_right && a.tile_k == b.tile_k &&
          a.left_box_rows == b.left_box_rows && a.right_box_rows == b.right_box_rows &&
          a.unit_columns == b.unit_columns && a.rest_columns == b.rest_columns && a.load_rows == b.load_rows &&
-         a.store_rows == b.store_rows && a.plain_rows == b.plain_rows && a.cta_group == b.cta_group &&
-         a.k_group == b.k_group && a.launch_control == b.launch_control && a.groups == b.groups &&
-         a.cluster_left == b.cluster_left && a.cluster_right == b.cluster_right && a.cluster_k == b.cluster_k &&
-         a.stages == b.stages && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
-         a.partial_floats == b.partial_floats && a.ping_pong == b.ping_pong && a.swap == b.swap && a.fuses == b.fuses &&
-         a.own_function == b.own_function;
+         a.store_rows == b.store_rows && a.plain_rows == b.plain_rows && a.plain_columns == b.plain_columns &&
+         a.cta_group == b.cta_group && a.k_group == b.k_group && a.launch_control == b.launch_control &&
+         a.groups == b.groups && a.cluster_left == b.cluster_left && a.cluster_right == b.cluster_right &&
+         a.cluster_k == b.cluster_k && a.stages == b.stages && a.threads == b.threads &&
+         a.shared_bytes == b.shared_bytes && a.partial_floats == b.partial_floats && a.ping_pong == b.ping_pong &&
+         a.swap == b.swap && a.fuses == b.fuses && a.own_function == b.own_function;
 }
 
 }  // namespace

@@ -49,13 +49,16 @@ Path path_of(const OutputRef<Pointer>& ref, int batch, const GemmShape& shape) {
 
 /// An operand that one or two clusters read, at about the same time, makes room for itself in the L2 cache instead of
 /// driving out what others have there: the other operand, which every tile reads, and lines that would have to be
-/// written back first.
-void hint_streams(GemmParams& params, const GemmTiles& tiles) {
+/// written back first. One that several matrices of a batch share is no such stream, and what one matrix of a batch
+/// reads often is of no use to the next.
+void hint_streams(GemmParams& params, const GemmProblem& p, const GemmShape& shape, const GemmTiles& tiles) {
   constexpr int64_t few = 2;
-  const bool left_once = tiles.right_clusters <= few, right_once = tiles.left_clusters <= few;
-  if (left_once == right_once) return;
-  params.left_hint = left_once ? CacheHint::evict_first : CacheHint::evict_last;
-  params.right_hint = right_once ? CacheHint::evict_first : CacheHint::evict_last;
+  const bool left_streams = tiles.right_clusters <= few, right_streams = tiles.left_clusters <= few;
+  if (left_streams == right_streams) return;
+  const OperandRef& streamed = left_streams != shape.swap ? p.a : p.b;
+  if (p.batch > 1 && streamed.batch_stride == 0) return;
+  (left_streams ? params.left_hint : params.right_hint) = CacheHint::evict_first;
+  if (p.batch == 1) (left_streams ? params.right_hint : params.left_hint) = CacheHint::evict_last;
 }
 
 /// Makes maps until one is refused.
@@ -279,7 +282,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
   params.by_splits = Divisor(plan.splits);
-  hint_streams(params, tiles);
+  hint_streams(params, p, shape, tiles);
   if (plan.splits > 1) {
     params.counters = static_cast<uint32_t*>(workspace);
     params.partials =

@@ -43,7 +43,9 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
       priorities_(shuffle_ && (launch.options->schedule.seed & 1) != 0),
       passes_(Fiber::passes && !shuffle_ && launch.options->schedule.skew < 0),
       plain_(!shuffle_ && !launch.options->record_events && !launch.options->record_sites && !launch.options->mutation),
-      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager) {
+      // Not where copies are late: what goes on when one lands is for the scheduler to wake.
+      runs_ahead_(plain_ && passes_ && launch.options->schedule.policy == Policy::eager &&
+                  !launch.options->schedule.has(Fault::multicast)) {
   const LaunchConfig& config = *launch.config;
   const Dim3 cluster{index % launch.clusters.x, index / launch.clusters.x % launch.clusters.y,
                      index / launch.clusters.x / launch.clusters.y};

@@ -18,8 +18,8 @@ struct GemmCosts {
   double dram_bytes_per_us = 4.8e6;
   double launch_us = 3.69;     ///< between two events, with nothing in between
   double fill_cycles = 3520;   ///< barriers, tensor maps, the first operands, the last stores
-  double flops_16_bit = 4100;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
-  double flops_8_bit = 8190;
+  double flops_16_bit = 4090;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
+  double flops_8_bit = 8180;
   double shared_bytes = 128;            ///< per cycle and SM, what wgmma reads its operands with
   double operand_bytes = 45;            ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
   double load_latency_cycles = 2630;    ///< of a TMA load; divided by the stages it bounds the speed of a K block

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "loom/units/tma.hpp"
 #include "plan/gemm_problems.hpp"
@@ -95,6 +97,13 @@ TEST(GemmParams, PlainOutputsAreStoredInWideBoxes) {
     const GemmShape& s = config.shape;
     EXPECT_EQ(s.plain_columns, std::min(s.tile_right, 64));
     EXPECT_TRUE(s.plain_rows == s.store_rows || (s.plain_rows == 64 && s.load_rows == 64 && !s.swap));
+    if (config.key == std::string_view("bf16-kk-64x64-one-1x1") ||
+        config.key == std::string_view("e4m3-blocks-256x128-coop-1x2")) {
+      EXPECT_EQ(s.plain_rows, 64);
+    }
+    if (config.key == std::string_view("bf16-kk-128x176-pp-2x1")) {
+      EXPECT_EQ(s.plain_rows, 16);
+    }
     auto launched = [&](GemmProblem p, int splits) {
       Result<GemmPlan> plan = plan_gemm(p, config, splits);
       EXPECT_TRUE(plan) << plan.error();
@@ -127,8 +136,9 @@ TEST(GemmParams, AStreamedOperandLeavesTheCacheFirst) {
   for (const GemmConfig& config : configs_of_both_chips()) {
     SCOPED_TRACE(config.key);
     const GemmShape& s = config.shape;
-    const auto hints = [&](int m, int n) {  // of A and B
-      const GemmProblem p = dense_problem(m, n, 1024, 1, types_of(config, DType::bf16));
+    const auto hints = [&](int m, int n, int batch = 1, bool shared = false) {  // of A and B
+      GemmProblem p = dense_problem(m, n, 1024, batch, types_of(config, DType::bf16));
+      if (shared) p.a.batch_stride = p.b.batch_stride = 0;
       const Result<GemmPlan> plan = plan_gemm(p, config, 1);
       EXPECT_TRUE(plan) << plan.error();
       const Result<GemmLaunch> launch = make_launch(p, *plan, nullptr, encode_for(s.chip));
@@ -146,6 +156,11 @@ TEST(GemmParams, AStreamedOperandLeavesTheCacheFirst) {
     EXPECT_EQ(hints(2 * a_rows + 8, 2 * b_rows + 8), neither);
     EXPECT_EQ(hints(2 * a_rows + 8, 2 * b_rows), stream_a);
     EXPECT_EQ(hints(2 * a_rows, 2 * b_rows), neither);
+    if (config.scaling != Scaling::none) continue;
+    // In a batch the other operand is another one soon; and what all matrices share is no stream.
+    EXPECT_EQ(hints(8, 3 * b_rows, 3), (std::pair{CacheHint::normal, CacheHint::evict_first}));
+    EXPECT_EQ(hints(2 * a_rows + 8, 2 * b_rows, 3), (std::pair{CacheHint::evict_first, CacheHint::normal}));
+    EXPECT_EQ(hints(8, 3 * b_rows, 3, true), neither);
   }
 }
 

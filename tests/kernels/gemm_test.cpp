@@ -90,6 +90,17 @@ TEST(GemmSplits, AnyScheduleGivesTheSameBits) {
   }
 }
 
+/// What CTAs of a cluster copy for each other may land after everything else.
+TEST(GemmClusters, CopiesForOthersMayBeLate) {
+  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-64x112-one-2x1", "bf16-kk-128x128-pp-1x2",
+                          "e4m3-blocks-256x128-coop-1x2", "bf16-kk-128x256-2sm-4x4"}) {
+    const std::vector<std::byte> expected = product(key, 1);
+    for (const char* schedule : {"eager:faults=multicast", "lazy:faults=multicast", "adversarial:faults=multicast",
+                                 "random:1:faults=multicast"})
+      EXPECT_TRUE(product(key, 1, schedule) == expected) << key << " under " << schedule;
+  }
+}
+
 /// Sums that meet within a cluster are those of as many splits in a workspace, bit for bit.
 TEST(GemmSplits, WithinAClusterAndThroughAWorkspace) {
   const std::pair<const char*, const char*> pairs[] = {
