@@ -18,7 +18,7 @@ struct GemmCosts {
   double dram_bytes_per_us = 4.8e6;
   double launch_us = 3.69;     ///< between two events, with nothing in between
   double fill_cycles = 3520;   ///< barriers, tensor maps, the first operands, the last stores
-  double flops_16_bit = 4090;  ///< per cycle and SM; the tensor core's 4096, less what is lost between K blocks
+  double flops_16_bit = 4090;  ///< per cycle and SM; the tensor core's are 4096
   double flops_8_bit = 8180;
   double shared_bytes = 128;            ///< per cycle and SM, what wgmma reads its operands with
   double operand_bytes = 45;            ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
@@ -41,8 +41,8 @@ struct GemmCosts {
 };
 
 /// For a B200, unmeasured: rates from its data sheet (2.25 PFLOP/s dense in 16 bits, 4.5 in 8, 8 TB/s, 148 SMs at 1.85
-/// GHz), the same part of them lost as on an H200; the rest as measured there, save that the epilogue has warps of its
-/// own and the tensor core reads shared memory at the rate it multiplies with.
+/// GHz), less 6 to 9 %; the rest as once measured on an H200, save that the epilogue has warps of its own and the tensor
+/// core reads shared memory at the rate it multiplies with.
 GemmCosts blackwell_costs();
 inline GemmCosts costs_of(Chip chip) { return chip == Chip::sm90 ? GemmCosts{} : blackwell_costs(); }
 
