@@ -41,8 +41,8 @@ struct GemmCosts {
 };
 
 /// For a B200, unmeasured: rates from its data sheet (2.25 PFLOP/s dense in 16 bits, 4.5 in 8, 8 TB/s, 148 SMs at 1.85
-/// GHz), less 6 to 9 %; the rest as once measured on an H200, save that the epilogue has warps of its own and the tensor
-/// core reads shared memory at the rate it multiplies with.
+/// GHz), less 6 to 9 %; the rest as once measured on an H200, save that the epilogue has warps of its own and the
+/// tensor core reads shared memory at the rate it multiplies with.
 GemmCosts blackwell_costs();
 inline GemmCosts costs_of(Chip chip) { return chip == Chip::sm90 ? GemmCosts{} : blackwell_costs(); }
 
