@@ -279,7 +279,7 @@ TEST(GemmParams, TensorsEndWithTheirLastElement) {
   p.a.batch_stride = 1000;
   p.bias.along = BiasAlong::m;
   GemmPlan plan;
-  plan.config = &gemm_configs()[0];
+  plan.config = gemm_configs().data();
   auto tensors = gemm_tensors(p, plan, nullptr);
   EXPECT_EQ(bytes_of(tensors, "A"), (2 * 1000 + 9 * 48 + 40) * 2u);
   EXPECT_EQ(bytes_of(tensors, "B"), 3 * 24 * 40 * 2u);
