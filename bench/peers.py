@@ -5,8 +5,8 @@
     python3 bench/peers.py --shape 4096x7168x2048 --kind bf16 --repeat 30 --json peers.json
 
 Needs PyTorch and build/gpu/bin/libwarploom_gpu_c.so (./dev gpu build). The protocol is that of `warploom-bench`, cold:
-256 MB are written before every launch, the chip idles for a moment, contenders take turns, the median counts. Every result is compared with the
-product in fp32 (fp64 for the sampled rows); a wrong one makes the exit status 1.
+256 MB are written before every launch, the chip idles for a moment, contenders take turns, the median counts. Every
+result is compared with the product in fp32 (fp64 for the sampled rows); a wrong one makes the exit status 1.
 """
 
 import argparse

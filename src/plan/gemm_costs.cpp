@@ -98,6 +98,8 @@ GemmCosts blackwell_costs() {
   costs.straddling = 3.56;
   costs.epilogue_cycles = 1300;
   costs.epilogue_bytes = 38.2;
+  costs.unit_cycles = 2300;
+  costs.activations_per_cycle = 45;
   costs.partial_bytes = 18.6;
   costs.split_cycles = 5590;
   costs.cluster_sum_cycles = 1270;
