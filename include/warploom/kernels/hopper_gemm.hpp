@@ -215,7 +215,7 @@ struct HopperGemm {
   // ---- their parts
 
   template <class Sum>
-  WARPLOOM_FN void write(const Sum& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
+  WARPLOOM_FN void write(Sum& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
     if (swap || !params.plain) bias.stage();
     writer.write(sum, parts, bias.values(), left, right, batch);
   }

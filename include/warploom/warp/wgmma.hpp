@@ -63,13 +63,10 @@ class WarpgroupAccumulator {
   /// Register i of block `block`: row 64*block + 16*w + l/4 + 8*((i/2)%2), column 8*(i/4) + 2*(l%4) + i%2 (w: warp of
   /// the group, l: lane).
   WARPLOOM_FN float value(int block, int i) const noexcept { return blocks_[block][i]; }
-
+  WARPLOOM_FN void set(int block, int i, float value) noexcept { blocks_[block][i] = value; }
   WARPLOOM_FN void clear() noexcept {
     WARPLOOM_UNROLL
-    for (int block = 0; block < blocks; ++block) {
-      WARPLOOM_UNROLL
-      for (int i = 0; i < values_per_block; ++i) blocks_[block][i] = 0.0f;
-    }
+    for (int i = 0; i < blocks * values_per_block; ++i) set(i / values_per_block, i % values_per_block, 0.0f);
   }
 
   WARPLOOM_FN void start() noexcept { onto_ = false; }  ///< the next product starts the sum

@@ -43,6 +43,12 @@ struct HalfBesideHalf {
   static WARPLOOM_CONST_FN int column(uint32_t warp) { return static_cast<int>(warp / 2) * half; }
 };
 
+/// Warps whose TMA store is the last to read a slot: what they did there themselves they have fenced off before it.
+template <class Role>
+struct storing_warps : lane_per_warp<Role> {
+  static constexpr bool reads_generic = false;
+};
+
 /// What is applied to every element before it is rounded: the launch's activation, or a function object of the user's.
 struct ChosenActivation {
   template <class Patch, class Params>
@@ -120,7 +126,7 @@ class PatchWriter {
     WARPLOOM_FN arch::SharedAddress address() const noexcept { return arch::shared_address(data); }
   };
   using Storing = typename Roles::Group;
-  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<lane_per_warp<Storing>>,
+  using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<storing_warps<Storing>>,
                                filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
 
   struct SlotStorage {
@@ -331,25 +337,40 @@ class PatchWriter {
   // ---- fused: C (`adds`), a bias along the right rows, silu (`activates`), in a type of 16 bits, without a branch or
   // a copy per patch, so that instructions of several values overlap: one warp per scheduler has nobody else to wait
   // with. Patches of 64 columns, and what is left; also those beyond the output, where TMA brings zeros and takes
-  // nothing away.
+  // nothing away. Blocks are a loop: straight code for a whole tile does not stay in the instruction cache from one
+  // launch to the next, and takes longer to fetch than to run.
   static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
   static constexpr uint32_t fused_bytes = 64 * 64 * 2;
   static WARPLOOM_FN At fused_at(int index, int left, int right) noexcept {
     return {left + 64 * (index / fused_per_row), right + 64 * (index % fused_per_row)};
   }
 
-  template <bool adds, bool activates, int index = 0, class Accumulator>
-  WARPLOOM_FN void write_fused(const Accumulator& sum, const float* bias, int left, int right, int batch) noexcept {
-    if constexpr (index < fused_patches) {
-      constexpr int block = index / fused_per_row, column = 64 * (index % fused_per_row);
+  template <bool adds, bool activates, class Accumulator>
+  WARPLOOM_FN void write_fused(Accumulator& sum, const float* bias, int left, int right, int batch) noexcept {
+    WARPLOOM_ROLLED
+    for (int block = 0;;) {
+      fused_row<adds, activates>(sum, bias, left + 64 * block, right, batch, block == 0);
+      if (++block == rows / 64) break;
+      // Registers have no index at run time: the next block's values become the first's.
+      unrolled<rows / 64 - 1>([&](int i) WARPLOOM_LAMBDA {
+        unrolled<columns / 2>([&](int j) WARPLOOM_LAMBDA { sum.set(i, j, sum.value(i + 1, j)); });
+      });
+    }
+    if constexpr (adds) give_back(1);
+  }
+  /// The patches of the accumulator's first block.
+  template <bool adds, bool activates, int column = 0, class Accumulator>
+  WARPLOOM_FN void fused_row(const Accumulator& sum, const float* bias, int left, int right, int batch,
+                             bool first) noexcept {
+    if constexpr (column < columns) {
       constexpr int width = columns - column < 64 ? columns - column : 64;
       warploom::Patch<width, false> patch(place_);
-      patch.take(sum, block, column / 2);
+      patch.take(sum, 0, column / 2);
       char* const slot = take_slot();
       if constexpr (adds) {
         patch.template add_residual<Fused>(params_.beta, {slot, slot});
         // The last store has had time to read its slot, and what C comes there next has until the next patch.
-        release_before_last();
+        if (column > 0 || !first) give_back(2);
       }
       if (params_.bias_along != BiasAlong::none) patch.add_bias(bias + column, true);
       if constexpr (activates) patch.each([](float x) WARPLOOM_LAMBDA { return silu(x); });
@@ -359,22 +380,20 @@ class PatchWriter {
       arch::fence_proxy_async_shared();
       sync();
       if (stores()) {
-        const At at = part_of(fused_at(index, left, right), place_.warp);
+        const At at = part_of({left, right + column}, place_.warp);
         arch::tma_store(width == 64 ? params_.d : params_.d_rest,
                         arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
                         arch::Coord3{at.column(), at.row(), batch}, params_.d_hint);
         arch::bulk_commit_group();
       }
-      write_fused<adds, activates, index + 1>(sum, bias, left, right, batch);
-    } else if constexpr (adds) {
-      release_stored(0);
+      fused_row<adds, activates, column + 64>(sum, bias, left, right, batch, first);
     }
   }
-  /// The slot taken last stays; the one before has been stored.
-  WARPLOOM_FN void release_before_last() noexcept {
-    if (++held_ == 1) return;
+  /// The slot that was taken so many slots ago, once its store has read it.
+  WARPLOOM_FN void give_back(int ago) noexcept {
     if (stores()) arch::bulk_wait_group_read<0>();
-    release(1);
+    sync();
+    free_slot(ago);
   }
 
   /// Patches [first, end), all of one kind. `last`: of an accumulator that is not in registers.
@@ -456,8 +475,10 @@ class PatchWriter {
   }
   WARPLOOM_FN void release(int keep) noexcept {
     sync();
-    for (; held_ > keep; --held_)
-      ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - held_) % slots);
+    for (; held_ > keep; --held_) free_slot(held_);
+  }
+  WARPLOOM_FN void free_slot(int ago) noexcept {
+    ring_.pipeline.template signal_free<Storing>((ring_.consumer_stage() + slots - ago) % slots);
   }
 
   /// Where line 0 of a patch's slots would lie if all its lines were as this warp's are: where the patch begins, if its
@@ -491,6 +512,7 @@ class PatchWriter {
       const int64_t first = batch * params_.d_batch_stride + at.row() * params_.d_stride + at.column();
       P::copy_out(params_.d_type, in, static_cast<char*>(params_.d_data) + first * size, params_.d_stride,
                   params_.m - at.row(), params_.n - at.column(), place_);
+      if (residual()) arch::fence_proxy_async_shared();  // before C comes there again
     }
     if (stores()) {
       if (!ragged) {
