@@ -98,7 +98,16 @@ set_target_properties(warploom_gpu PROPERTIES
 set(quick_options
   "$<$<COMPILE_LANGUAGE:CUDA>:-DCCCL_DISABLE_FP16_SUPPORT;-DCCCL_DISABLE_BF16_SUPPORT;-DCCCL_DISABLE_FP8_SUPPORT;-Xcompiler=-O0,-g0>")
 target_compile_options(warploom_gpu PRIVATE ${gpu_options} ${quick_options})
+# Kernels that promote, and those whose epilogues run beside products, get better issue hints than ptxas gives them
+# (src/sass), where the code can be seen.
+warploom_parts_with(hinted_parts hopper_gemm "(a_rows_b_.*cooperative|128, 1(28|60), ping_pong)")
+list(LENGTH hinted_parts hinted_kernels)  # or more
+foreach(part IN LISTS hinted_parts)
+  set_property(SOURCE "${PROJECT_BINARY_DIR}/generated/kernels/hopper_gemm_${part}_sm90.cu"
+    APPEND PROPERTY COMPILE_OPTIONS --no-compress)
+endforeach()
 add_custom_command(TARGET warploom_gpu POST_BUILD
+  COMMAND warploom_hints --write --at-least ${hinted_kernels} "$<TARGET_FILE:warploom_gpu>"
   COMMAND "${CMAKE_COMMAND}" "-DLIBRARY=$<TARGET_FILE:warploom_gpu>" -DMOST_MB=40
           -P "${PROJECT_SOURCE_DIR}/cmake/library_size.cmake"
   VERBATIM)

@@ -1,5 +1,5 @@
-# `cmake --install build --prefix <folder>`: the library, its headers, the program where it is built, the GPU half where
-# it is, and the CMake package, so that
+# `cmake --install build --prefix <folder>`: the library, its headers, the programs where they are built, the GPU half
+# where it is, and the CMake package, so that
 #
 #   find_package(warploom REQUIRED)
 #   target_link_libraries(app PRIVATE warploom::warploom)        # and warploom::gpu
@@ -26,9 +26,11 @@ install(TARGETS ${warploom_installed} EXPORT warploom-targets ARCHIVE DESTINATIO
 install(EXPORT warploom-targets NAMESPACE warploom:: DESTINATION "${warploom_package}")
 install(DIRECTORY include/warploom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.def")
-if(TARGET warploom_cli)
-  install(TARGETS warploom_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
+foreach(program warploom_cli warploom_hints)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
 if(TARGET warploom_gpu_c)
   install(TARGETS warploom_gpu_c LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
