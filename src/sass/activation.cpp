@@ -6,19 +6,19 @@ namespace warploom::sass {
 
 namespace {
 
-constexpr ptrdiff_t least_reciprocals = 64;  // straight code for a tile, not a loop over its patches
+// Straight code for a block of a tile, with C and without, has 160 and more; a loop over patches, with every activation
+// there is, 96.
+constexpr ptrdiff_t least_reciprocals = 128;
 constexpr size_t period = 2;
-constexpr uint32_t long_stall = 8;  // others have their turn anyway
 
 }  // namespace
 
 Retimed retime_activation(std::span<Instruction> code) {
-  const auto reciprocal = [](const Instruction& one) { return one.opcode() == Instruction::mufu; };
   const bool multiplies = std::ranges::any_of(code, &Instruction::multiplies);
-  if (!multiplies || std::ranges::count_if(code, reciprocal) < least_reciprocals) return {};
+  if (!multiplies || std::ranges::count_if(code, &Instruction::inverts) < least_reciprocals) return {};
   Retimed count;
   for (Instruction& one : code) {
-    if (!one.computes() || ++count.instructions % period != 0 || one.stall() >= long_stall) continue;
+    if (!one.computes() || ++count.instructions % period != 0 || !one.short_stall()) continue;
     const Instruction before = one;
     one.hint(true, false);
     count.changed += one != before;

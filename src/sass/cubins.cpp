@@ -38,12 +38,14 @@ uint32_t chip_of(const Elf64_Ehdr& header) {
 /// The text of a section that begins with `.text.`, from `elf`, which lies at `start`.
 std::optional<KernelCode> kernel_of(Bytes elf, size_t start, const Elf64_Shdr& section, const Elf64_Shdr& names) {
   constexpr std::string_view prefix = ".text.";
+  constexpr uint64_t longest_name = 1 << 16;
   const uint64_t name_at = names.sh_offset + section.sh_name;
   if (section.sh_type != SHT_PROGBITS || section.sh_name >= names.sh_size || name_at >= elf.size()) return std::nullopt;
   const Bytes rest = elf.subspan(name_at, std::min<uint64_t>(names.sh_size - section.sh_name, elf.size() - name_at));
   std::string_view name(reinterpret_cast<const char*>(rest.data()), rest.size());
   name = name.substr(0, name.find('\0'));
-  if (!name.starts_with(prefix)) return std::nullopt;
+  if (!name.starts_with(prefix) || name.size() > longest_name || section.sh_size < sizeof(Instruction))
+    return std::nullopt;
   if (section.sh_offset > elf.size() || elf.size() - section.sh_offset < section.sh_size) return std::nullopt;
   return KernelCode{std::string(name.substr(prefix.size())), start + section.sh_offset,
                     section.sh_size / sizeof(Instruction)};

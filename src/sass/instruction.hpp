@@ -12,7 +12,6 @@ struct Instruction {
   uint64_t low, high;
 
   static constexpr uint32_t ffma = 0x223;       ///< d = a * b + c, all of them registers
-  static constexpr uint32_t mufu = 0x308;       ///< reciprocals and other functions
   static constexpr uint32_t warpgroup = 0x9c5;  ///< WARPGROUP.ARRIVE and WARPGROUP.DEPBAR
 
   constexpr uint32_t opcode() const { return low & 0xfff; }
@@ -30,6 +29,8 @@ struct Instruction {
                                   0x023 /* FFMA */,  0x024 /* IMAD */,  0x03e /* F2FP */,  0x108 /* MUFU */};
     return std::ranges::find(kinds, opcode() & 0x1ff) != std::end(kinds);
   }
+  /// MUFU.RCP
+  constexpr bool inverts() const { return opcode() == 0x308 && (high >> 10 & 0xf) == 4; }
   /// wgmma, for 8-bit operands and for 16-bit ones
   constexpr bool multiplies() const { return opcode() >= 0x9f0 && opcode() <= 0x9f3; }
   /// Branches, calls, exits, and the instructions that join warps again.
@@ -43,6 +44,8 @@ struct Instruction {
   constexpr bool keeps_b() const { return (high >> reuse_bit & 0xf) == keep_b; }
   /// Cycles until the warp's next instruction.
   constexpr uint32_t stall() const { return high >> 41 & 0xf; }
+  /// Few enough that the yield bit is a hint: ptxas writes 0, and 12 and more, with one value of it only.
+  constexpr bool short_stall() const { return stall() >= 1 && stall() < 8; }
   /// Barriers of loads that are waited for first.
   constexpr uint32_t waits_for() const { return high >> 52 & 0x3f; }
 

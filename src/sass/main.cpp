@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "sass/activation.hpp"
 #include "sass/cubins.hpp"
@@ -20,12 +24,14 @@ using namespace warploom::sass;
 struct Arguments {
   std::vector<std::string> files;
   bool write = false, json = false;
-  size_t at_least = 0;
+  size_t promotions = 0, activations = 0;
 };
+
+constexpr std::string_view promotion = "promotion", activation = "activation";
 
 struct Found {
   std::string kernel;
-  const char* what;
+  std::string_view what;
   Retimed count;
 };
 
@@ -35,6 +41,7 @@ int bad(const std::string& sentence) {
 }
 
 std::string readable(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                     std::free);
@@ -42,6 +49,7 @@ std::string readable(const std::string& symbol) {
 }
 
 std::optional<std::vector<std::byte>> read_bytes(const std::string& file) {
+  if (!std::filesystem::is_regular_file(file)) return std::nullopt;
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in || in.tellg() < 0) return std::nullopt;
   std::vector<std::byte> bytes(in.tellg());
@@ -51,7 +59,8 @@ std::optional<std::vector<std::byte>> read_bytes(const std::string& file) {
 }
 
 /// Writes only the code of this kernel: the rest of the file may be anything.
-bool write_kernel(std::fstream& out, const KernelCode& kernel, const std::vector<Instruction>& code) {
+bool write_kernel(const std::string& file, const KernelCode& kernel, const std::vector<Instruction>& code) {
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
   out.seekp(static_cast<std::streamoff>(kernel.offset));
   out.write(reinterpret_cast<const char*>(code.data()), static_cast<std::streamsize>(code.size() * sizeof code[0]));
   return static_cast<bool>(out.flush());
@@ -61,22 +70,17 @@ bool write_kernel(std::fstream& out, const KernelCode& kernel, const std::vector
 std::string treat(const std::string& file, bool write, std::vector<Found>& found) {
   const auto bytes = read_bytes(file);
   if (!bytes) return "cannot read " + file;
-  std::fstream out;
-  if (write) {
-    out.open(file, std::ios::binary | std::ios::in | std::ios::out);
-    if (!out) return "cannot write " + file;
-  }
   for (const KernelCode& kernel : find_kernels(*bytes)) {
     std::vector<Instruction> code = read_code(*bytes, kernel);
-    const char* what = "promotion";
+    std::string_view what = promotion;
     Retimed count = retime_promotion(code);
     if (count.instructions == 0) {
-      what = "activation";
+      what = activation;
       count = retime_activation(code);
     }
     if (count.instructions == 0) continue;
     found.push_back({readable(kernel.name), what, count});
-    if (write && count.changed > 0 && !write_kernel(out, kernel, code)) return "cannot write " + file;
+    if (write && count.changed > 0 && !write_kernel(file, kernel, code)) return "cannot write " + file;
   }
   return "";
 }
@@ -90,7 +94,8 @@ void print(const std::vector<Found>& found, bool write, bool json) {
                       {"instructions", one.count.instructions},
                       {"changed", one.count.changed},
                       {"conflicts", one.count.conflicts}});
-    fmt::print("{}\n", nlohmann::json{{"written", write}, {"kernels", rows}}.dump(2));
+    fmt::print("{}\n", nlohmann::json{{"written", write}, {"kernels", rows}}.dump(
+                           2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   for (const Found& one : found)
@@ -100,18 +105,29 @@ void print(const std::vector<Found>& found, bool write, bool json) {
   if (found.empty()) fmt::print("nothing to hint at: no code for sm_90, no such kernel, or compressed code\n");
 }
 
-int run(const Arguments& arguments) {
-  std::vector<Found> found;
-  for (const std::string& file : arguments.files)
-    if (const std::string trouble = treat(file, arguments.write, found); !trouble.empty()) return bad(trouble);
-  print(found, arguments.write, arguments.json);
-  if (found.size() >= arguments.at_least) return 0;
+/// Whether there are as many kernels of this kind as expected.
+bool enough(const std::vector<Found>& found, std::string_view what, size_t expected) {
+  const auto count = std::ranges::count_if(found, [&](const Found& one) { return one.what == what; });
+  if (static_cast<size_t>(count) >= expected) return true;
   fmt::print(
       stderr,
-      "warploom-hints: {} kernels to hint at, expected {}: is the code compressed, or does this compiler write it "
-      "in another form?\n",
-      found.size(), arguments.at_least);
-  return 1;
+      "warploom-hints: {} kernels with {}, expected {}: is the code compressed, or does this compiler write it in "
+      "another form?\n",
+      count, what, expected);
+  return false;
+}
+
+int run(const Arguments& arguments) {
+  std::vector<Found> found;
+  std::string trouble;
+  for (const std::string& file : arguments.files) {
+    trouble = treat(file, arguments.write, found);
+    if (!trouble.empty()) break;
+  }
+  if (trouble.empty() || !found.empty()) print(found, arguments.write, arguments.json);  // what is done is said
+  if (!trouble.empty()) return bad(trouble);
+  const bool promotions = enough(found, promotion, arguments.promotions);
+  return enough(found, activation, arguments.activations) && promotions ? 0 : 1;
 }
 
 }  // namespace
@@ -126,13 +142,20 @@ int main(int argc, char** argv) {
   app.add_option("files", a.files, "Cubins, objects, libraries or programs, compiled with nvcc --no-compress")
       ->required();
   app.add_flag("--write", a.write, "Change the files; otherwise only say what would change");
-  app.add_option("--at-least", a.at_least, "Fail unless so many kernels of these kinds are found");
+  app.add_option("--promotions", a.promotions, "Fail unless so many kernels that promote are found")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--activations", a.activations, "The same for kernels with activations")
+      ->check(CLI::Range(0, 1'000'000));
   app.add_flag("--json", a.json, "What was found, as JSON");
-  app.footer("Exit status: 0 done, 1 fewer kernels than --at-least, 2 bad input.");
+  app.footer("Exit status: 0 done, 1 fewer kernels than expected, 2 bad input.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;  // 0: --help
   }
-  return run(a);
+  try {
+    return run(a);
+  } catch (const std::exception& error) {  // a file larger than memory
+    return bad(error.what());
+  }
 }

@@ -24,11 +24,12 @@ bool yields_often(std::span<const Instruction> code, const PromotionRun& run) {
   return often * static_cast<size_t>(yields) > run.size();
 }
 
-/// The next instruction is part of the run, multiplies by the same scale, and does not wait for anything first.
+/// The next instruction is part of the run, multiplies by the same scale, which this one leaves as it is, and does not
+/// wait for anything first.
 bool next_keeps(std::span<const Instruction> code, const PromotionRun& run, size_t place) {
   if (place + 1 == run.size() || run[place + 1] != run[place] + 1) return false;
-  const Instruction& next = code[run[place + 1]];
-  return next.b() == code[run[place]].b() && next.waits_for() == 0;
+  const Instruction &one = code[run[place]], &next = code[run[place + 1]];
+  return next.b() == one.b() && one.d() != one.b() && next.waits_for() == 0;
 }
 
 }  // namespace
@@ -62,6 +63,7 @@ Retimed retime_promotion(std::span<Instruction> code) {
     if (!yields_often(code, run)) continue;
     for (size_t place = 0; place < run.size(); ++place) {
       Instruction& one = code[run[place]];
+      if (!one.short_stall()) continue;
       const Instruction before = one;
       one.hint(gives_way(place), next_keeps(code, run, place));
       count.changed += one != before;

@@ -3,29 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sass/code.hpp"
 
 namespace warploom::sass {
 namespace {
 
-/// Values that each take a reciprocal and 15 other instructions.
-Code epilogue(int values) {
-  Code code{instruction(opcode_qgmma)};
-  for (int i = 0; i < values; ++i) {
-    code.push_back(instruction(Instruction::mufu, i, i));
-    code.push_back(instruction(opcode_load));
-    for (int j = 0; j < 14; ++j) code.push_back(instruction(0x423, i, i, 3));
-  }
-  return code;
-}
-
 TEST(Activation, EverySecondArithmeticInstructionYields) {
-  Code code = epilogue(64);
+  Code code = epilogue(128);
   for (Instruction& one : code) one.high |= uint64_t{2} << 58;  // a kept operand
   const Code before = code;
   const Retimed count = retime_activation(code);
-  EXPECT_EQ(count.instructions, 64u * 15);
-  EXPECT_EQ(count.changed, 64u * 15 / 2);
+  EXPECT_EQ(count.instructions, 128u * 15);
+  EXPECT_EQ(count.changed, 128u * 15 / 2);
   size_t seen = 0;
   for (size_t i = 0; i < code.size(); ++i) {
     EXPECT_EQ(without_hints(code[i]), without_hints(before[i]));
@@ -38,20 +29,34 @@ TEST(Activation, EverySecondArithmeticInstructionYields) {
   EXPECT_EQ(code, once);
 }
 
+/// They are counted all the same: what comes after them yields in turn.
 TEST(Activation, WhatWaitsLongAnywayStays) {
-  Code code = epilogue(64);
-  code[3].high |= uint64_t{0xf} << 41;
-  code[4].high |= uint64_t{0xf} << 41;
-  const Code before = code;
-  retime_activation(code);
-  EXPECT_EQ(code[3], before[3]);
-  EXPECT_EQ(code[4], before[4]);
+  for (const uint64_t stall : {0, 8, 15}) {
+    Code code = epilogue(128);
+    for (const size_t i : {3, 4}) code[i].high = (code[i].high & ~(uint64_t{0xf} << 41)) | stall << 41;
+    const Code before = code;
+    Code others = epilogue(128);
+    retime_activation(code);
+    retime_activation(others);
+    EXPECT_EQ(code[3], before[3]) << stall;
+    EXPECT_EQ(code[4], before[4]) << stall;
+    EXPECT_TRUE(std::equal(code.begin() + 5, code.end(), others.begin() + 5)) << stall;
+  }
+}
+
+TEST(Activation, ProductsOf16BitsCountToo) {
+  Code code = epilogue(128);
+  code.front() = instruction(opcode_hgmma);
+  EXPECT_GT(retime_activation(code).changed, 0u);
 }
 
 TEST(Activation, OtherKernelsStayAsTheyAre) {
-  Code few = epilogue(63), no_products = epilogue(64);
+  Code few = epilogue(127), no_products = epilogue(128);
   no_products.erase(no_products.begin());
-  for (Code* code : {&few, &no_products}) {
+  Code exponentials = epilogue(128);
+  for (Instruction& one : exponentials)
+    if (one.inverts()) one.high ^= 6u << 10;  // MUFU.EX2
+  for (Code* code : {&few, &no_products, &exponentials}) {
     const Code before = *code;
     EXPECT_EQ(retime_activation(*code).instructions, 0u);
     EXPECT_EQ(*code, before);

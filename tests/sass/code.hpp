@@ -14,12 +14,31 @@ namespace warploom::sass {
 
 using Code = std::vector<Instruction>;
 
-inline constexpr uint32_t opcode_qgmma = 0x9f3, opcode_branch = 0x947, opcode_load = 0x984;
+inline constexpr uint32_t opcode_hgmma = 0x9f0, opcode_qgmma = 0x9f3, opcode_branch = 0x947, opcode_sync = 0x941,
+                          opcode_load = 0x984;
 
 /// Under no predicate, one cycle to the next; it stays.
 inline Instruction instruction(uint32_t opcode, uint32_t d = 0, uint32_t a = 0, uint32_t b = 0, uint32_t c = 0) {
   return {opcode | 7u << 12 | uint64_t{d} << 16 | uint64_t{a} << 24 | uint64_t{b} << 32,
           c | uint64_t{1} << 41 | uint64_t{1} << 45};
+}
+
+/// MUFU.RCP
+inline Instruction reciprocal(uint32_t d) {
+  Instruction one = instruction(0x308, d, 0, d);
+  one.high |= 4u << 10;
+  return one;
+}
+
+/// Values of an epilogue after a product: each takes a reciprocal, a load and 14 multiply-adds.
+inline Code epilogue(int values) {
+  Code code{instruction(opcode_qgmma)};
+  for (int i = 0; i < values; ++i) {
+    code.push_back(reciprocal(i));
+    code.push_back(instruction(opcode_load));
+    for (int j = 0; j < 14; ++j) code.push_back(instruction(j == 5 ? 0x824 : 0x423, i, i, 3));
+  }
+  return code;
 }
 
 /// total = product * scale + total as ptxas has it: every second one yields, nothing is kept.

@@ -52,6 +52,38 @@ TEST(Cubins, ChipWhereOlderCompilersPutIt) {
   EXPECT_EQ(find_kernels(file).size(), 2u);
 }
 
+/// Fields of 64 bits whose sums go around.
+TEST(Cubins, SectionsBeyondTheFile) {
+  const auto whole = cubin({{".text.first", promotion(20)}});
+  const auto with = [&](uint64_t offset, uint64_t size) {
+    auto file = whole;
+    Elf64_Ehdr header;
+    std::memcpy(&header, file.data(), sizeof header);
+    std::byte* const entry = file.data() + header.e_shoff + sizeof(Elf64_Shdr);
+    std::memcpy(entry + offsetof(Elf64_Shdr, sh_offset), &offset, 8);
+    std::memcpy(entry + offsetof(Elf64_Shdr, sh_size), &size, 8);
+    return find_kernels(file).size();
+  };
+  EXPECT_EQ(with(sizeof(Elf64_Ehdr), 320), 1u);
+  EXPECT_EQ(with(uint64_t(-32), 64), 0u);
+  EXPECT_EQ(with(64, uint64_t(-32)), 0u);
+  EXPECT_EQ(with(whole.size(), 16), 0u);
+  EXPECT_EQ(with(whole.size() - 16, 32), 0u);
+  EXPECT_EQ(with(sizeof(Elf64_Ehdr), 15), 0u) << "no instruction";
+}
+
+TEST(Cubins, OtherKindsOfSectionsAndTables) {
+  const auto whole = cubin({{".text.first", promotion(20)}});
+  Elf64_Ehdr header;
+  std::memcpy(&header, whole.data(), sizeof header);
+  auto no_bits = whole;
+  no_bits[header.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type)] = std::byte{SHT_NOBITS};
+  EXPECT_TRUE(find_kernels(no_bits).empty());
+  auto wide = whole;
+  wide[offsetof(Elf64_Ehdr, e_shentsize)] = std::byte{sizeof(Elf64_Shdr) + 8};
+  EXPECT_TRUE(find_kernels(wide).empty());
+}
+
 /// Whatever a file says of itself, what is found lies inside of it.
 TEST(Cubins, BrokenFilesArePassedOver) {
   std::mt19937 random(7);

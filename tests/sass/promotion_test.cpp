@@ -43,6 +43,11 @@ TEST(Promotion, ASecondTimeChangesNothing) {
   }
 }
 
+TEST(Promotion, SixteenAreARun) {
+  Code code = loop_of(promotion(16));
+  EXPECT_GT(retime_promotion(code).changed, 0u);
+}
+
 TEST(Promotion, EveryRunBeginsAnew) {
   Code code = joined({loop_of(promotion(32)), loop_of(promotion(32))});
   EXPECT_EQ(find_promotion(code).size(), 2u);
@@ -51,20 +56,43 @@ TEST(Promotion, EveryRunBeginsAnew) {
 }
 
 TEST(Promotion, AScaleIsKeptForTheSameScaleOnly) {
-  Code code = loop_of(joined({promotion(8), promotion(24, 201)}));
+  Code code = loop_of(joined({promotion(10), promotion(22, 201)}));
   retime_promotion(code);
-  EXPECT_FALSE(code[2 + 7].keeps_b());
   EXPECT_TRUE(code[2 + 8].keeps_b());
-  EXPECT_TRUE(code[2 + 6].keeps_b());
+  EXPECT_FALSE(code[2 + 9].keeps_b());
+  EXPECT_TRUE(code[2 + 10].keeps_b());
+}
+
+/// total = product * total + total, and the next multiplies by it
+TEST(Promotion, AScaleThatIsWrittenIsNotKept) {
+  Code sums = promotion(32, 11);
+  Code code = loop_of(sums);
+  retime_promotion(code);
+  EXPECT_TRUE(code[2 + 10].keeps_b());
+  EXPECT_FALSE(code[2 + 11].keeps_b());
+  EXPECT_TRUE(code[2 + 12].keeps_b());
+}
+
+TEST(Promotion, UnusualStallsStay) {
+  for (const uint64_t stall : {0, 8, 13}) {
+    Code code = loop_of(promotion(32));
+    code[2 + 13].high = (code[2 + 13].high & ~(uint64_t{0xf} << 41)) | stall << 41;
+    const Instruction before = code[2 + 13];
+    retime_promotion(code);
+    EXPECT_EQ(code[2 + 13], before) << stall;
+    EXPECT_TRUE(code[2 + 14].keeps_b()) << stall;
+  }
 }
 
 TEST(Promotion, NothingIsKeptAcrossAWaitOrAnotherInstruction) {
   Code waits = promotion(32);
   waits[20].high |= uint64_t{1} << 52;
+  waits[26].high |= uint64_t{1} << 57;
   Code code = loop_of(waits);
   retime_promotion(code);
   EXPECT_FALSE(code[2 + 19].keeps_b());
   EXPECT_TRUE(code[2 + 20].keeps_b());
+  EXPECT_FALSE(code[2 + 25].keeps_b());
 
   Code parted = promotion(32);
   parted.insert(parted.begin() + 20, instruction(opcode_load));
@@ -90,8 +118,13 @@ TEST(Promotion, OtherCodeStaysAsItIs) {
   };
   expect_same("no wait for a product", joined({promotion(64), {branch}}));
   expect_same("after a branch", joined({{product, wait, branch}, promotion(64)}));
+  expect_same("after a point where warps meet", joined({{product, wait, instruction(opcode_sync)}, promotion(64)}));
   expect_same("after the next product", joined({{wait, product}, promotion(64)}));
+  expect_same("after the next product of 16 bits", joined({{wait, instruction(opcode_hgmma)}, promotion(64)}));
   expect_same("too short", loop_of(promotion(15)));
+  Code squares = promotion(64);
+  for (Instruction& one : squares) one.low = (one.low & ~(uint64_t{0xff} << 24)) | uint64_t{one.c()} << 24;
+  expect_same("the product is the sum", loop_of(squares));
   Code elsewhere = promotion(64), predicated = promotion(64), products = promotion(64), seldom = promotion(64);
   for (Instruction& one : elsewhere) one.high ^= 0x80;  // the sum is another register
   for (Instruction& one : predicated) one.low &= ~uint64_t{0x7000};

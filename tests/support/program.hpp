@@ -15,6 +15,7 @@ struct Output {
 inline Output run_program(const std::string& command) {
   Output output;
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return {-1, "cannot run " + command};
   std::array<char, 4096> buffer{};
   for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.text.append(buffer.data(), n);
   output.code = WEXITSTATUS(pclose(pipe));

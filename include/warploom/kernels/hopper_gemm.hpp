@@ -75,8 +75,8 @@ struct HopperGemm {
   static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
   /// Ping-pong hides an epilogue that is quick enough.
   static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
-  using Fused =
-      std::conditional_t<ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160 && !own_function, Left, void>;
+  static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160 && cluster_k == 1;
+  using Fused = std::conditional_t<fuses && !own_function, Left, void>;
   using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles,
                              BlockAfterBlock, Function, Fused>;
   using Bias = GroupBias<Params, group_rows, tile_right, Roles::groups, swap>;

@@ -338,7 +338,7 @@ class PatchWriter {
   // a copy per patch, so that instructions of several values overlap: one warp per scheduler has nobody else to wait
   // with. Patches of 64 columns, and what is left; also those beyond the output, where TMA brings zeros and takes
   // nothing away. Blocks are a loop: straight code for a whole tile does not stay in the instruction cache from one
-  // launch to the next, and takes longer to fetch than to run.
+  // launch to the next, and where L2 has lost it too it takes longer to fetch than to run.
   static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
   static constexpr uint32_t fused_bytes = 64 * 64 * 2;
   static WARPLOOM_FN At fused_at(int index, int left, int right) noexcept {
