@@ -112,7 +112,7 @@ bool enough(const std::vector<Found>& found, std::string_view what, size_t expec
   fmt::print(
       stderr,
       "warploom-hints: {} kernels with {}, expected {}: is the code compressed, or does this compiler write it in "
-      "another form?\n",
+      "another form? (-DWARPLOOM_GPU_STRICT=OFF builds Warploom all the same.)\n",
       count, what, expected);
   return false;
 }
