@@ -1,10 +1,10 @@
 // Issue hints for the promotion of blockwise FP8: total = product * scale + total, in fp32, for every value of a
 // product, while the other warpgroup's products keep the tensor core busy.
 //
-// ptxas lets such an instruction yield every second time and keeps no scale for the next one, and no source form
-// changes that. Both together cost 3.4 cycles per instruction where 1.7 are possible (docs/hardware.md §8.5). A warp
-// that never yields, though, keeps the others from starting their products. So the first few go as ptxas has them, as
-// long as the other group may be about to issue, and of the rest one in sixteen yields.
+// ptxas lets such an instruction yield every second time and keeps no scale for the next one, whatever source form we
+// tried. Both together cost 3.4 cycles per instruction where 1.7 are possible (docs/hardware.md §8.5). A warp that
+// never yields, though, keeps the others from starting their products. So the first few go as ptxas has them, as long
+// as the other group may be about to issue, and of the rest one in sixteen yields.
 //
 // Hints change when an instruction is issued, not what it computes.
 #pragma once
