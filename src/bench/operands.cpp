@@ -150,7 +150,9 @@ unsigned long long Operands::changed_padding(cudaStream_t stream) const {
   check(cudaMemsetAsync(count, 0, sizeof(*count), stream), "cudaMemset");
   for (int batch = 0; batch < p.batch; ++batch) {
     const int64_t from = batch * p.d.batch_stride * size;
-    const int64_t room = batch + 1 < p.batch ? p.d.batch_stride * size : static_cast<int64_t>(d_.bytes()) - from;
+    // An empty D has no room for its batches.
+    const int64_t left = static_cast<int64_t>(d_.bytes()) - from;
+    const int64_t room = batch + 1 < p.batch ? std::min(p.d.batch_stride * size, left) : left;
     if (room > 0)
       count_changed_padding(d_.as<uint8_t>() + from, p.m, p.n * size, std::max<int64_t>(p.d.stride * size, 1), room,
                             untouched, count, stream);

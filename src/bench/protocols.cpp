@@ -45,10 +45,11 @@ std::vector<Timing> time_cold(const std::vector<Contender>& contenders, const Pr
     for (size_t turn = 0; turn < count; ++turn) {
       // Odd rounds go the other way: nobody always follows the same one.
       const size_t who = round % 2 == 0 ? turn : count - 1 - turn;
+      const int set = (round + 2) / 2 % options.sets;  // each of them in either order
       check(cudaMemsetAsync(flush.data(), round & 0xff, flush.bytes(), stream), "cudaMemset");
       gate.close(stream);
       before.record(stream);
-      enqueue(contenders[who], 0, stream);
+      enqueue(contenders[who], set, stream);
       after.record(stream);
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.pause_ms));
       gate.open();

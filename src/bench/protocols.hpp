@@ -32,7 +32,7 @@ struct Timing {
 
 struct ProtocolOptions {
   int repeat = 30;
-  int sets = 1;         ///< rotating: sets of operands, together larger than twice the L2 cache
+  int sets = 1;         ///< of operands, in other places; rotating: together larger than twice the L2 cache
   double seconds = 2;   ///< sustained: per contender
   double pause_ms = 0;  ///< cold: the chip idles before each launch, and is not yet at its power limit
 };

@@ -150,6 +150,34 @@ TEST(GemmEpilogues, EveryCombination) {
   }
 }
 
+/// A CTA's last tile: two groups that share it finish it one after the other, in places where operands were; in a
+/// ping-pong kernel both write it, if it has enough K blocks and an epilogue that is worth it.
+TEST(GemmEpilogues, TheLastTileOfACta) {
+  const char* const schedules[] = {"eager", "lazy", "adversarial", "random:7"};
+  size_t turn = 0;
+  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-128x224-coop-2x1", "bf16-kk-128x160-pp-2x1",
+                          "bf16-kk-128x128-pp-1x2", "e4m3-blocks-128x192-coop-2x1"}) {
+    const Result<const GemmConfig*> config = find_gemm_config(key);
+    ASSERT_TRUE(config) << key;
+    const GemmShape& s = (*config)->shape;
+    for (int tiles : {1, 2, 3})
+      for (int k_blocks : {1, s.stages - 2, s.stages - 1, s.stages, s.stages + 1, 2 * s.stages + 1})
+        for (bool fused : {false, true}) {
+          GemmDataSpec spec{.m = tiles * s.cluster_left * s.tile_left - 3,
+                            .n = s.cluster_right * s.tile_right,
+                            .k = std::max(1, k_blocks) * s.tile_k,
+                            .fill = turn % 2 == 0 ? Fill::normal : Fill::integer,
+                            .seed = turn};
+          if (fused) spec.bias = BiasAlong::n, spec.bias_type = DType::bf16, spec.activation = Activation::silu;
+          if (fused && turn % 3 != 0) spec.beta = 1.0f;
+          expect_right(**config, {.spec = spec,
+                                  .sms = s.cluster_size(),
+                                  .schedule = *loom::Schedule::parse(schedules[turn++ % std::size(schedules)])});
+          if (HasFailure()) return;
+        }
+  }
+}
+
 TEST(GemmEpilogues, InPlaceNoTileReadsItsNeighbours) {
   for (const GemmConfig& config : gemm_configs()) {
     const GemmShape& shape = config.shape;

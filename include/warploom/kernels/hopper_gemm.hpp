@@ -13,6 +13,7 @@
 #include "warploom/kernels/hopper/cluster_sum.hpp"
 #include "warploom/kernels/hopper/group_bias.hpp"
 #include "warploom/kernels/hopper/promoted.hpp"
+#include "warploom/kernels/hopper/shared_last_tile.hpp"
 #include "warploom/kernels/hopper/slot_operand.hpp"
 #include "warploom/pipeline/load_order.hpp"
 #include "warploom/warp/hopper_skeleton.hpp"
@@ -46,6 +47,8 @@ struct HopperGemm {
   static constexpr int tile_left = tile_left_, tile_right = tile_right_;
   static constexpr bool ping_pong = schedule == HopperSchedule::ping_pong;
   static constexpr bool waits_for_earlier_grids = true;
+  /// Worked out while others make barriers; those of one group are made sooner than that.
+  static constexpr bool first_tile_early = schedule != HopperSchedule::one_group;
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
   static constexpr int group_rows = ping_pong ? tile_left : tile_left / Roles::groups;
@@ -70,40 +73,55 @@ struct HopperGemm {
       std::conditional_t<scaled, PromotedAccumulator<group_rows, tile_right, Scales::left, Scales::right, straddles>,
                          WarpgroupAccumulator<group_rows, tile_right>>;
   static constexpr int patch_columns = patch_columns_of(tile_right);
-  /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
-  /// is more than needed is better spent on stages.
-  static constexpr int store_slots = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
+  /// Where two groups share a tile of many bytes, and slots are enough to let one of them go ahead.
+  static constexpr bool ends_in_turn =
+      schedule == HopperSchedule::cooperative && scaling == Scaling::none && tile_left * tile_right > 128 * 128;
+  static constexpr uint32_t turn_barrier = 5;
   /// Ping-pong hides an epilogue that is quick enough.
   static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
   static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160 && cluster_k == 1;
   using Fused = std::conditional_t<fuses && !own_function, Left, void>;
-  using Writer = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, store_slots, swap, Roles,
-                             BlockAfterBlock, Function, Fused>;
+  template <int slots>
+  using WriterOf = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, slots, swap, Roles,
+                               BlockAfterBlock, Function, Fused>;
   using Bias = GroupBias<Params, group_rows, tile_right, Roles::groups, swap>;
   using Order = LoadOrder<typename Roles::Load, typename Roles::EpilogueLoad>;
   using Meeting = ClusterSum<Accumulator, Roles::groups, cluster_k>;
   using Split = SplitSum<Accumulator, Roles::groups, int64_t{tile_left} * tile_right>;
 
-  template <int stages>
+  template <int stages, int slots>
   struct StorageOf {  // what is aligned first, so that no room is lost
     typename InputOf<stages>::SlotStorage input;
-    typename Writer::SlotStorage writer_slots;
+    typename WriterOf<slots>::SlotStorage writer_slots;
     typename Bias::Storage bias;
-    typename Writer::SmallStorage writer;
+    typename WriterOf<slots>::SmallStorage writer;
     typename InputOf<stages>::BarrierStorage input_barriers;
     typename Order::Storage order;
     typename Turns<Roles::groups>::Storage turns;
     typename Meeting::Storage meeting;
     uint32_t last[Roles::groups];
   };
-  /// As many slots as shared memory holds, up to 12.
-  static constexpr int stages = [] {
-    constexpr size_t slot = sizeof(StorageOf<3>) - sizeof(StorageOf<2>);
-    constexpr int most = static_cast<int>((arch::shared_capacity - sizeof(StorageOf<2>)) / slot) + 2;
+  /// As many slots of operands as shared memory holds beside those of the writer, up to 12.
+  template <int slots>
+  static constexpr int stages_beside = [] {
+    constexpr size_t slot = sizeof(StorageOf<3, slots>) - sizeof(StorageOf<2, slots>);
+    constexpr int most = static_cast<int>((arch::shared_capacity - sizeof(StorageOf<2, slots>)) / slot) + 2;
     return most < 12 ? most : 12;
   }();
+  /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
+  /// is more than needed is better spent on stages. Where it takes none of them, each patch of a tile has its own, and
+  /// none waits until another's store has read its slot.
+  static constexpr int store_slots = [] {
+    constexpr int needed = group_rows * tile_right >= 128 * 128 && tile_right <= 128 ? 4 : 2;
+    constexpr int all = WriterOf<2>::plain_patches;
+    if constexpr (!swap && all > needed && all <= 4)
+      if (stages_beside<all> == stages_beside<needed>) return all;
+    return needed;
+  }();
+  static constexpr int stages = stages_beside<store_slots>;
+  using Writer = WriterOf<store_slots>;
   using Input = InputOf<stages>;
-  using Storage = StorageOf<stages>;
+  using Storage = StorageOf<stages, store_slots>;
 
   static constexpr GemmShape shape{.chip = Chip::sm90,
                                    .tile_left = tile_left,
@@ -171,7 +189,7 @@ struct HopperGemm {
     if (!residual()) return;
     if (ordered()) order.wait();
     if constexpr (ping_pong) {
-      loader.load(turn, left_of(tile), right_of(tile), tile.batch);
+      loader.load(turn, left_of(tile), right_of(tile), tile.batch, shares(tile));
       turn = turn + 1 == Roles::groups ? 0 : turn + 1;
     } else {
       WARPLOOM_ROLLED
@@ -184,11 +202,18 @@ struct HopperGemm {
     }
   }
 
-  WARPLOOM_FN void math(Tile tile) noexcept {  // a warpgroup
+  WARPLOOM_FN void math(Tile tile, bool mine = true) noexcept {  // a warpgroup; not `mine`: one that helps
     const int left = left_of(tile) + rows_before, right = right_of(tile);
     if constexpr (!crowded) bias.prepare(left, right);
     Accumulator sum;
-    multiply(sum, tile);
+    if (mine) {
+      multiply(sum, tile);
+      if constexpr (Writer::fuses)
+        if (shares(tile)) SharedLastTile<Accumulator>::give(sum, input, group);
+    } else if constexpr (Writer::fuses) {
+      pass_over(tile);
+      SharedLastTile<Accumulator>::take(sum, input);
+    }
     PartialSums parts;
     if constexpr (splits) {
       if (params.splits > 1) {
@@ -201,13 +226,17 @@ struct HopperGemm {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // another CTA has it all
       meeting.done();
-      write(whole, parts, left, right, tile.batch);
+      write(whole, parts, left, right, tile);
     } else {
-      write(sum, parts, left, right, tile.batch);
+      write(sum, parts, mine ? left : left + SharedLastTile<Accumulator>::given_rows, right, tile);
     }
   }
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
     input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
+  }
+  /// Whether both groups write a tile that one of them multiplies: the last one, where an epilogue is long.
+  WARPLOOM_FN bool shares(const Tile& tile) const noexcept {
+    return Writer::fuses && tile.last && params.fused && tile.k_count >= stages;
   }
 
   WARPLOOM_FN void drain() const noexcept { meeting.drain(); }  // a warpgroup, after its last tile
@@ -215,9 +244,25 @@ struct HopperGemm {
   // ---- their parts
 
   template <class Sum>
-  WARPLOOM_FN void write(Sum& sum, const PartialSums& parts, int left, int right, int batch) noexcept {
+  WARPLOOM_FN void write(Sum& sum, const PartialSums& parts, int left, int right, const Tile& tile) noexcept {
     if (swap || !params.plain) bias.stage();
-    writer.write(sum, parts, bias.values(), left, right, batch);
+    writer.write(sum, parts, bias.values(), left, right, tile.batch,
+                 {tile.last, spare(tile), shares(tile) ? 1 : group_rows / 64});
+  }
+  /// After the last product slots of operands are free: of a tile that is shared all but those that half of it went
+  /// through, otherwise the rows of the left operand that this group alone has read.
+  WARPLOOM_FN typename Writer::Spare spare(const Tile& tile) const noexcept {
+    constexpr uint32_t step = sizeof(typename Payload::Slot);
+    if constexpr (Writer::fuses) {
+      static_assert(Writer::fused_per_row + SharedLastTile<Accumulator>::slots <= stages && step >= 2 * 64 * 128);
+      if (shares(tile))
+        return {reinterpret_cast<char*>(&input.slot(0)) + group * (64 * 128), step, input.consumer_stage(), stages};
+    }
+    if constexpr (Writer::spare_places > 0 && !ping_pong && group_rows == 64 && !swap && a_major == Major::k) {
+      static_assert(Writer::spare_places <= stages);
+      if (tile.last) return {reinterpret_cast<char*>(input.a(0).template part<group_rows>(rows_before).data), step};
+    }
+    return {};
   }
 
   template <class Slot>
@@ -249,7 +294,16 @@ struct HopperGemm {
         for (auto in : products) sum.mma(a.of(in), b.of(in));  // a filled slot; the one before is freed
         its_turn.pass();                                       // its products queue up behind ours
       } else {
-        for (auto in : sum.template over<Reader>(input, tile.k_blocks())) sum.mma(a.of(in), b.of(in));
+        auto products = sum.template over<Reader>(input, tile.k_blocks());
+        // The last tile's last products one group after the other, so that one is stored while the other multiplies.
+        // A slot that the second group holds keeps one from being filled again: it lets the first have the others.
+        const bool in_turn = ends_in_turn && tile.last;
+        int until = in_turn && group == 1 ? (tile.k_count < stages ? 0 : tile.k_count - (stages - 1)) : -1;
+        for (auto in : products) {
+          if (ends_in_turn && until-- == 0) arch::bar_sync(turn_barrier, 256);
+          sum.mma(a.of(in), b.of(in));
+        }
+        if (in_turn && group == 0 && tile.k_count > 0) arch::bar_arrive(turn_barrier, 256);
       }
     }
   }

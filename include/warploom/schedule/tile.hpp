@@ -23,8 +23,9 @@ struct Tile {
   int n = 0;
   int k_begin = 0;
   int k_count = 0;
-  int batch = 0;  ///< where a scheduler knows of several
-  int split = 0;  ///< which share of the K blocks this is (kernels/gemm/split_tiles.hpp)
+  int batch = 0;      ///< where a scheduler knows of several
+  int split = 0;      ///< which share of the K blocks this is (kernels/gemm/split_tiles.hpp)
+  bool last = false;  ///< this CTA has none after it, where a scheduler knows
   WARPLOOM_CONST_FN KBlocks k_blocks() const { return {k_begin, k_count}; }
 };
 

@@ -1,8 +1,8 @@
 // What every Hopper GEMM does around its role bodies: barrier initialisation, cluster hand-shake, register
 // reallocation, role dispatch and drains. A kernel is its storage and its bodies.
 //
-// load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` the
-// warpgroups take the tiles in turn, passing over each other's ring slots; otherwise all of them work on every tile.
+// load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` warpgroups
+// take tiles in turn, pass over each other's ring slots, and may share a tile; otherwise all work on every tile.
 //
 //   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
@@ -33,8 +33,15 @@ class HopperSkeleton {
   static WARPLOOM_FN void run(const Params& params) noexcept {
     Storage& storage = arch::shared<Storage>();
     const uint32_t warp = arch::warp_index();
-    if constexpr (requires { Kernel::prefetch(params); }) {
-      if (warp == Roles::Load::first_warp && arch::elect_one()) Kernel::prefetch(params);
+    const uint32_t group = warp / 4;
+    Kernel kernel(params, storage, group);
+    const auto tiles = kernel.tiles();
+    constexpr bool early = requires { requires Kernel::first_tile_early; };
+    Tile first;
+    if (warp == Roles::Load::first_warp) {
+      if constexpr (requires { Kernel::prefetch(params); })
+        if (arch::elect_one()) Kernel::prefetch(params);
+      if constexpr (early) first = *tiles.begin();
     }
     if (warp == 0 && arch::elect_one()) {
       Kernel::init_barriers(storage);
@@ -50,20 +57,29 @@ class HopperSkeleton {
     meet<Cluster, true>();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
-
-    const uint32_t group = warp / 4;
-    Kernel kernel(params, storage, group);
-    const auto tiles = kernel.tiles();
     if (group < static_cast<uint32_t>(Roles::groups)) {
       arch::register_increase<math_registers>();
       arch::name_role<typename Roles::Math>();
-      math(kernel, tiles, group);
+      uint32_t turn = 0;
+      for (auto at = tiles.begin(); at != tiles.end(); ++at) {
+        const Tile tile = *at;
+        const bool mine = !Kernel::ping_pong || turn++ % Roles::groups == group;
+        if constexpr (requires { kernel.shares(tile); })
+          mine || kernel.shares(tile) ? kernel.math(tile, mine) : kernel.pass_over(tile);
+        else if (mine)
+          kernel.math(tile);
+        else if constexpr (Kernel::ping_pong)
+          kernel.pass_over(tile);
+      }
+      kernel.writer.finish();
+      if constexpr (requires { kernel.drain(); }) kernel.drain();
     } else {
       arch::register_decrease<load_registers>();
       if (warp == Roles::Load::first_warp) {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
-          for (Tile tile : tiles) kernel.load(tile);
+          auto at = tiles.begin();
+          for (Tile tile = early ? first : *at; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
           kernel.input.drain();
         }
       } else if (warp == Roles::EpilogueLoad::first_warp) {
@@ -77,20 +93,6 @@ class HopperSkeleton {
     arch::syncwarp();
     arch::grid_launch_dependents();
     // No CTA leaves while a peer may still signal its barriers: its roles have waited for the last signals (drain).
-  }
-
- private:
-  template <class Tiles>
-  static WARPLOOM_FN void math(Kernel& kernel, const Tiles& tiles, uint32_t group) noexcept {
-    uint32_t turn = 0;
-    for (auto at = tiles.begin(); at != tiles.end(); ++at) {
-      if (!Kernel::ping_pong || turn++ % Roles::groups == group)
-        kernel.math(*at);
-      else if constexpr (Kernel::ping_pong)
-        kernel.pass_over(*at);
-    }
-    kernel.writer.finish();
-    if constexpr (requires { kernel.drain(); }) kernel.drain();
   }
 };
 

@@ -30,7 +30,7 @@ class BiasRing {
     float* const row = ring_.tile(slot.index()).data;
     WARPLOOM_ROLLED
     for (int i = static_cast<int>(arch::lane_index()); i < longest; i += 32)
-      arch::store_shared(row + i, bias_at(params_, first + i));
+      arch::store_shared(row + i, bias_of(params_, bias_bits(params_, first + i)));
   }
 
   /// The next tile's, for one scope; nothing where there is no bias.

@@ -42,12 +42,16 @@ template <bool swap, class Params>
 WARPLOOM_FN bool bias_along_right(const Params& params) noexcept {
   return (params.bias_along == BiasAlong::n) != swap;
 }
-/// Its element at a row or column of D; 0 beyond the last.
+/// Its element at a row or column of D, as it lies in memory, and its value; 0 beyond the last.
 template <class Params>
-WARPLOOM_FN float bias_at(const Params& params, int at) noexcept {
-  if (at >= (params.bias_along == BiasAlong::n ? params.n : params.m)) return 0.0f;
-  if (params.bias_type == DType::f32) return arch::load_global(static_cast<const float*>(params.bias) + at);
-  return widen(params.bias_type, arch::load_global(static_cast<const uint16_t*>(params.bias) + at));
+WARPLOOM_FN uint32_t bias_bits(const Params& params, int at) noexcept {
+  if (at >= (params.bias_along == BiasAlong::n ? params.n : params.m)) return 0;
+  if (params.bias_type == DType::f32) return arch::load_global(static_cast<const uint32_t*>(params.bias) + at);
+  return arch::load_global(static_cast<const uint16_t*>(params.bias) + at);
+}
+template <class Params>
+WARPLOOM_FN float bias_of(const Params& params, uint32_t bits) noexcept {
+  return params.bias_type == DType::f32 ? arch::as_float(bits) : widen(params.bias_type, bits);
 }
 
 /// In f32 the second slot begins at column `half`.

@@ -65,7 +65,7 @@ struct Elementwise {
 };
 
 /// `rows` x `columns` per group, in patches of 64 x `patch_columns`, and narrower ones for the columns that are left;
-/// `slots` per group, an even number. An accumulator that is not in registers brings any patch of itself (`take`), and
+/// `slots` per group, two or more. An accumulator that is not in registers brings any patch of itself (`take`), and
 /// hears when the last one has been taken (`done`). `Fused`: a type of 16 bits for which what most launches add to a
 /// product has code of its own (Params::fused); void: none has.
 template <class Params, int rows, int columns, int patch_columns, int groups, int slots, bool swap, class Roles,
@@ -85,11 +85,13 @@ class PatchWriter {
   /// the group meets sooner than four warps get through with theirs. Larger tiles have no register to spare for it.
   static constexpr bool plain_together = Places::together && !swap && rows * columns <= 128 * 128;
   static constexpr int plain_rows = plain_together ? Patch::output_rows : store_rows;
+  static constexpr int plain_per_row = (columns + plain_columns - 1) / plain_columns;
+  static constexpr int plain_patches = rows / 64 * plain_per_row;
   static_assert(!swap || Places::together, "warploom: only rows that follow each other can change sides");
   static_assert(rows % 64 == 0 && (!swap || rest_columns == 0), "warploom: the tile does not divide into patches");
   static_assert(rest_columns % 16 == 0 && (rest_columns == 0 || 2 * rest_columns >= patch_columns),
                 "warploom: narrow patches have 16, 32 or 48 columns, and at least half of the others'");
-  static_assert(slots % 2 == 0, "warploom: an f32 patch takes two slots");
+  static_assert(slots >= 2, "warploom: an f32 patch takes two slots");
   static constexpr bool fuses = !std::is_void_v<Fused>;
   static_assert(!fuses || (!swap && Places::together),
                 "warploom: only unswapped rows that follow each other are fused");
@@ -129,6 +131,25 @@ class PatchWriter {
   using Ring = EpiLoadPipeline<slots, SlotTile, freed_by<storing_warps<Storing>>,
                                filled_by<tma_bytes<typename Roles::EpilogueLoad>>>;
 
+  /// Places, each as large as a slot: those of a ring, from one of it on.
+  struct Spare {
+    char* first = nullptr;
+    uint32_t step = 0;  ///< from one to the next
+    uint32_t from = 0, count = ~0u;
+    WARPLOOM_FN char* operator[](int index) const noexcept {
+      const uint32_t place = from + static_cast<uint32_t>(index);
+      return first + (place < count ? place : place - count) * step;
+    }
+  };
+  static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
+  /// What is special about a tile that is the group's last: nothing hides its epilogue, and operands leave room.
+  struct Ending {
+    bool last = false;
+    Spare spare = {};        ///< `spare_places` for the patches that have no slot, if `fused` `fused_per_row` for all
+    int blocks = rows / 64;  ///< of 64 rows that are to be written, if `fused`; one, if there are places
+  };
+  static constexpr int spare_places = plain_together && plain_patches % slots == 0 ? plain_patches - slots : 0;
+
   struct SlotStorage {
     typename Ring::TileStorage rings[groups];
   };
@@ -145,8 +166,8 @@ class PatchWriter {
 
   /// The tile that starts at these rows of the operands. `bias`: in shared memory, of the tile's right or left rows.
   template <class Accumulator>
-  WARPLOOM_FN void write(Accumulator& sum, const PartialSums& parts, const float* bias, int left, int right,
-                         int batch) noexcept {
+  WARPLOOM_FN void write(Accumulator& sum, const PartialSums& parts, const float* bias, int left, int right, int batch,
+                         const Ending& ending = {}) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
     // A function of the user's is applied to all there is.
@@ -154,21 +175,21 @@ class PatchWriter {
       const auto bf16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); };
       const auto f16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); };
       if (params_.alpha != 1.0f)
-        params_.d_type == DType::bf16 ? write_halves<true>(sum, left, right, batch, bf16s)
-                                      : write_halves<true>(sum, left, right, batch, f16s);
+        params_.d_type == DType::bf16 ? write_halves<true>(sum, left, right, batch, ending, bf16s)
+                                      : write_halves<true>(sum, left, right, batch, ending, f16s);
       else
-        params_.d_type == DType::bf16 ? write_halves<false>(sum, left, right, batch, bf16s)
-                                      : write_halves<false>(sum, left, right, batch, f16s);
+        params_.d_type == DType::bf16 ? write_halves<false>(sum, left, right, batch, ending, bf16s)
+                                      : write_halves<false>(sum, left, right, batch, ending, f16s);
       return;
     }
     if constexpr (fuses) {
       if (params_.fused) {
         if (params_.activation == Activation::none)
-          residual() ? write_fused<true, false>(sum, bias, left, right, batch)
-                     : write_fused<false, false>(sum, bias, left, right, batch);
+          residual() ? write_fused<true, false>(sum, bias, left, right, batch, ending)
+                     : write_fused<false, false>(sum, bias, left, right, batch, ending);
         else
-          residual() ? write_fused<true, true>(sum, bias, left, right, batch)
-                     : write_fused<false, true>(sum, bias, left, right, batch);
+          residual() ? write_fused<true, true>(sum, bias, left, right, batch, ending)
+                     : write_fused<false, true>(sum, bias, left, right, batch, ending);
         return;
       }
     }
@@ -195,14 +216,18 @@ class PatchWriter {
       static_assert(groups <= 2, "warploom: a loader serves two groups at most");
     }
 
-    /// The tile of group `group` that starts at these rows. One lane.
-    WARPLOOM_FN void load(uint32_t group, int left, int right, int batch) noexcept {
+    /// The tile of group `group` that starts at these rows. One lane. `shared`: the other group writes its second
+    /// half, and patches come for both in turn.
+    WARPLOOM_FN void load(uint32_t group, int left, int right, int batch, bool shared = false) noexcept {
       if constexpr (fuses) {
         if (params_.fused) {
           WARPLOOM_ROLLED
-          for (int index = 0; index < fused_patches; ++index)
-            in_ring(group, [&](Ring& ring)
-                               WARPLOOM_LAMBDA { bring<fused_bytes>(ring, fused_at(index, left, right), 0, batch); });
+          for (int i = 0; i < fused_patches; ++i) {
+            const int half = shared ? i % 2 : 0, index = shared ? i / 2 + half * fused_patches / 2 : i;
+            in_ring(group ^ static_cast<uint32_t>(half), [&](Ring& ring) WARPLOOM_LAMBDA {
+              bring<fused_bytes>(ring, fused_at(index, left, right), 0, batch);
+            });
+          }
           return;
         }
       }
@@ -274,12 +299,17 @@ class PatchWriter {
   }
   WARPLOOM_FN void group_sync() const noexcept { arch::bar_sync(first_barrier + group_, 128); }
 
-  /// What most launches do, nothing but a product in 16 bits, without a branch per patch.
+  /// What most launches do, nothing but a product in 16 bits, without a branch per patch, in rounds of all slots. A
+  /// group that stores together lets its patches go one by one where it has more of them than slots, so that a slot is
+  /// free sooner, and those of its last tile: 64 KB per SM take longer to leave than to stage.
   template <bool scaled, class Accumulator, class Pack>
-  WARPLOOM_FN void write_halves(Accumulator& sum, int left, int right, int batch, Pack&& pack) noexcept {
+  WARPLOOM_FN void write_halves(Accumulator& sum, int left, int right, int batch, const Ending& ending,
+                                Pack&& pack) noexcept {
     const float alpha = scaled ? params_.alpha : 1.0f;
-    constexpr int plain_per_row = (columns + plain_columns - 1) / plain_columns, all = rows / 64 * plain_per_row;
-    constexpr int rounds = (all + slots - 1) / slots;
+    constexpr bool one_by_one = plain_together && plain_patches > slots && plain_patches % slots == 0;
+    constexpr int at_a_time = one_by_one ? 1 : slots, rounds = (plain_patches + at_a_time - 1) / at_a_time;
+    const bool all_placed = spare_places > 0 && ending.spare.first != nullptr;
+    const bool singly = plain_together && plain_patches <= slots && in_registers<Accumulator> && ending.last;
     // The last of a row may begin before the one before it ends: both store the same there.
     const auto column_of = [](int index) WARPLOOM_LAMBDA {
       const int end = (index % plain_per_row + 1) * plain_columns;
@@ -288,13 +318,16 @@ class PatchWriter {
     const auto place_of = [&](int index) WARPLOOM_LAMBDA {
       return At{left + Places::row(index / plain_per_row, 0), right + column_of(index)};
     };
+    const auto slot_of = [&](int index) WARPLOOM_LAMBDA {
+      return all_placed && index >= slots ? ending.spare[index - slots] : ring_.tile(index % slots).data;
+    };
     const auto one_round = [&](int round, int last) WARPLOOM_LAMBDA {
       const auto each = [&](auto&& f) WARPLOOM_LAMBDA {  // patch of the round, with its slot
-        unrolled<slots>([&](int slot) WARPLOOM_LAMBDA {
-          const int index = round * slots + slot;
-          if (index >= all) return;
+        unrolled<at_a_time>([&](int i) WARPLOOM_LAMBDA {
+          const int index = round * at_a_time + i;
+          if (index >= plain_patches) return;
           const At at = place_of(index);
-          if (at.inside(params_)) f(index, at, ring_.tile(slot).data);
+          if (at.inside(params_)) f(index, at, slot_of(index));
         });
       };
       const auto meet = [&]() WARPLOOM_LAMBDA {
@@ -303,32 +336,39 @@ class PatchWriter {
         else
           arch::syncwarp();
       };
-      if (stores()) arch::bulk_wait_group_read<0>();
-      meet();
-      each([&](int index, const At&, char* slot) WARPLOOM_LAMBDA {
-        warploom::Patch<plain_columns, swap> patch(place_);
-        patch.take(sum, index / plain_per_row, column_of(index) / 2, alpha);
-        if constexpr (!in_registers<Accumulator>)
-          if (index == last) sum.done();
-        patch.stage_halves({slot, slot}, pack);
-      });
-      arch::fence_proxy_async_shared();  // the dearest part of all: once for all slots
-      meet();
-      if (stores()) {
+      // What has been staged: the patch with this number, or all of the round.
+      const auto send = [&](int only) WARPLOOM_LAMBDA {
+        arch::fence_proxy_async_shared();  // the dearest part of all: once for all slots, if others multiply meanwhile
+        meet();
+        if (!stores()) return;
         each([&](int index, const At& at, char* slot) WARPLOOM_LAMBDA {
-          if (plain_together && static_cast<uint32_t>(index % slots % 4) != place_.warp) return;  // a warp each
+          if (singly && index != only) return;
+          if (plain_together && static_cast<uint32_t>(index % 4) != place_.warp) return;  // a warp each
           const uint32_t part = plain_together ? 0 : place_.warp;
           const At from = plain_together ? at : part_of(at, part);
           arch::tma_store(params_.d, arch::shared_address(slot) + Patch::warp_bytes * part,
                           arch::Coord3{from.column(), from.row(), batch}, params_.d_hint);
         });
         arch::bulk_commit_group();
+      };
+      if (!all_placed || round < slots) {
+        if (stores()) arch::bulk_wait_group_read<one_by_one ? slots - 1 : 0>();
+        meet();
       }
+      each([&](int index, const At&, char* slot) WARPLOOM_LAMBDA {
+        warploom::Patch<plain_columns, swap> patch(place_);
+        patch.take(sum, index / plain_per_row, column_of(index) / 2, alpha);
+        if constexpr (!in_registers<Accumulator>)
+          if (index == last) sum.done();
+        patch.stage_halves({slot, slot}, pack);
+        if (singly && index + 1 < plain_patches) send(index);
+      });
+      send(plain_patches - 1);
     };
     if constexpr (in_registers<Accumulator>) {
       unrolled<rounds>([&](int round) WARPLOOM_LAMBDA { one_round(round, 0); });
     } else {
-      const int last = last_patch(all, place_of);
+      const int last = last_patch(plain_patches, place_of);
       WARPLOOM_ROLLED
       for (int round = 0; round < rounds; ++round) one_round(round, last);
     }
@@ -339,54 +379,62 @@ class PatchWriter {
   // with. Patches of 64 columns, and what is left; also those beyond the output, where TMA brings zeros and takes
   // nothing away. Blocks are a loop: straight code for a whole tile does not stay in the instruction cache from one
   // launch to the next, and where L2 has lost it too it takes longer to fetch than to run.
-  static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
   static constexpr uint32_t fused_bytes = 64 * 64 * 2;
   static WARPLOOM_FN At fused_at(int index, int left, int right) noexcept {
     return {left + 64 * (index / fused_per_row), right + 64 * (index % fused_per_row)};
   }
 
   template <bool adds, bool activates, class Accumulator>
-  WARPLOOM_FN void write_fused(Accumulator& sum, const float* bias, int left, int right, int batch) noexcept {
+  WARPLOOM_FN void write_fused(Accumulator& sum, const float* bias, int left, int right, int batch,
+                               const Ending& ending) noexcept {
     WARPLOOM_ROLLED
     for (int block = 0;;) {
-      fused_row<adds, activates>(sum, bias, left + 64 * block, right, batch, block == 0);
-      if (++block == rows / 64) break;
+      fused_row<adds, activates>(sum, bias, left + 64 * block, right, batch, ending.spare, block == 0);
+      if (++block == ending.blocks) break;
       // Registers have no index at run time: the next block's values become the first's.
       unrolled<rows / 64 - 1>([&](int i) WARPLOOM_LAMBDA {
         unrolled<columns / 2>([&](int j) WARPLOOM_LAMBDA { sum.set(i, j, sum.value(i + 1, j)); });
       });
     }
-    if constexpr (adds) give_back(1);
+    if (adds && ending.spare.first == nullptr) give_back(1);
   }
   /// The patches of the accumulator's first block.
   template <bool adds, bool activates, int column = 0, class Accumulator>
   WARPLOOM_FN void fused_row(const Accumulator& sum, const float* bias, int left, int right, int batch,
-                             bool first) noexcept {
+                             const Spare& spare, bool first) noexcept {
     if constexpr (column < columns) {
       constexpr int width = columns - column < 64 ? columns - column : 64;
       warploom::Patch<width, false> patch(place_);
       patch.take(sum, 0, column / 2);
       char* const slot = take_slot();
+      const bool placed = spare.first != nullptr;
+      char* const to = placed ? spare[column / 64] : slot;
       if constexpr (adds) {
         patch.template add_residual<Fused>(params_.beta, {slot, slot});
-        // The last store has had time to read its slot, and what C comes there next has until the next patch.
-        if (column > 0 || !first) give_back(2);
+        if (placed) {  // nothing is stored from the slot: more of C may come there at once
+          arch::fence_proxy_async_shared();
+          sync();
+          free_slot(1);
+        } else if (column > 0 || !first) {
+          // The last store has had time to read its slot, and what C comes there next has until the next patch.
+          give_back(2);
+        }
       }
       if (params_.bias_along != BiasAlong::none) patch.add_bias(bias + column, true);
       if constexpr (activates) patch.each([](float x) WARPLOOM_LAMBDA { return silu(x); });
-      if constexpr (!adds) wait_for_slot(false);
+      if (!adds && !placed) wait_for_slot(false);
       sync();
-      patch.template stage<Fused>({slot, slot});
+      patch.template stage<Fused>({to, to});
       arch::fence_proxy_async_shared();
       sync();
       if (stores()) {
         const At at = part_of({left, right + column}, place_.warp);
         arch::tma_store(width == 64 ? params_.d : params_.d_rest,
-                        arch::shared_address(slot) + Patch::warp_bytes * place_.warp,
+                        arch::shared_address(to) + Patch::warp_bytes * place_.warp,
                         arch::Coord3{at.column(), at.row(), batch}, params_.d_hint);
         arch::bulk_commit_group();
       }
-      fused_row<adds, activates, column + 64>(sum, bias, left, right, batch, first);
+      fused_row<adds, activates, column + 64>(sum, bias, left, right, batch, spare, first);
     }
   }
   /// The slot that was taken so many slots ago, once its store has read it.

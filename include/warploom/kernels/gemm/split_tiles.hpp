@@ -34,7 +34,11 @@ class SplitTiles {
         : schedule_(schedule),
           index_(schedule.places_[static_cast<int>(arch::cluster_index().x)]),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
-    WARPLOOM_FN Tile operator*() const noexcept { return schedule_[index_]; }
+    WARPLOOM_FN Tile operator*() const noexcept {
+      Tile tile = schedule_[index_];
+      tile.last = index_ + stride_ >= schedule_.items_;
+      return tile;
+    }
     WARPLOOM_FN Iterator& operator++() noexcept {
       index_ += stride_;
       return *this;

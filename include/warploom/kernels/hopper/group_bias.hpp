@@ -28,7 +28,7 @@ class GroupBias {
     if (params_.bias_along == BiasAlong::none) return;
     const int first = bias_along_right<swap>(params_) ? right : left;
     WARPLOOM_UNROLL
-    for (int i = 0; i < count; ++i) registers_[i] = bias_at(params_, first + 128 * i + static_cast<int>(thread()));
+    for (int i = 0; i < count; ++i) registers_[i] = bias_bits(params_, first + 128 * i + static_cast<int>(thread()));
   }
 
   /// ... and has it in shared memory, for the whole group.
@@ -38,7 +38,7 @@ class GroupBias {
     WARPLOOM_UNROLL
     for (int i = 0; i < count; ++i) {
       const uint32_t at = 128 * i + thread();
-      if (at < longest) arch::store_shared(&storage_->values[group_][at], registers_[i]);
+      if (at < longest) arch::store_shared(&storage_->values[group_][at], bias_of(params_, registers_[i]));
     }
     sync();
   }
@@ -54,7 +54,7 @@ class GroupBias {
   const Params& params_;
   Storage* storage_;
   uint32_t group_;
-  float registers_[count] = {};
+  uint32_t registers_[count] = {};  ///< as they came: nothing waits for them before the product
 };
 
 }  // namespace warploom::inline WARPLOOM_MACHINE
