@@ -74,7 +74,7 @@ Result<Candidate> cublaslt(const Sets& sets, const GemmProblem& shape, LtScales 
   }
   if (able.empty()) return Error{trouble};
   const std::vector<Timing> timings =
-      time_cold(able, {.repeat = 5, .sets = static_cast<int>(sets.size()), .pause_ms = setup.timing.pause_ms},
+      time_cold(able, {.repeat = 8, .sets = static_cast<int>(sets.size()), .pause_ms = setup.timing.pause_ms},
                 *setup.flush, setup.stream);
   for (size_t i = 0; i < timings.size(); ++i)
     if (best < 0 || timings[i].microseconds < timings[static_cast<size_t>(best)].microseconds)
@@ -119,7 +119,7 @@ Result<Candidate> tuned(const Sets& sets, const Case& what, const Setup& setup, 
   }
   if (candidates.empty()) return Error{"no plan is legal"};
   const std::vector<Timing> timings =
-      time_cold(contenders, {.repeat = 7, .sets = static_cast<int>(sets.size()), .pause_ms = setup.timing.pause_ms},
+      time_cold(contenders, {.repeat = 8, .sets = static_cast<int>(sets.size()), .pause_ms = setup.timing.pause_ms},
                 *setup.flush, setup.stream);
   std::vector<size_t> order(timings.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -165,11 +165,13 @@ TEST(GemmEpilogues, TheLastTileOfACta) {
         for (bool fused : {false, true}) {
           GemmDataSpec spec{.m = tiles * s.cluster_left * s.tile_left - 3,
                             .n = s.cluster_right * s.tile_right,
-                            .k = std::max(1, k_blocks) * s.tile_k,
+                            .k = k_blocks * s.tile_k,
                             .fill = turn % 2 == 0 ? Fill::normal : Fill::integer,
                             .seed = turn};
           if (fused) spec.bias = BiasAlong::n, spec.bias_type = DType::bf16, spec.activation = Activation::silu;
           if (fused && turn % 3 != 0) spec.beta = 1.0f;
+          if (fused && turn % 5 == 0) spec.bias = BiasAlong::none;
+          if (turn % 7 == 0) spec.batch = 2;
           expect_right(**config, {.spec = spec,
                                   .sms = s.cluster_size(),
                                   .schedule = *loom::Schedule::parse(schedules[turn++ % std::size(schedules)])});
@@ -182,10 +184,10 @@ TEST(GemmEpilogues, InPlaceNoTileReadsItsNeighbours) {
   for (const GemmConfig& config : gemm_configs()) {
     const GemmShape& shape = config.shape;
     if (shape.chip != Chip::sm90 || shape.tile_right % 64 == 0 || shape.swap) continue;
-    for (const bool quick : {false, true})  // as `fused` wants it
+    for (const bool quick : {false, true})  // as `fused` wants it, also where both groups write a tile
       expect_right(config, {.spec = {.m = 130,
                                      .n = 3 * shape.tile_right - 16,
-                                     .k = 64,
+                                     .k = quick ? (shape.stages + 1) * shape.tile_k : 64,
                                      .d = config.scaling == Scaling::none && quick ? config.a : DType::bf16,
                                      .bias = BiasAlong::n,
                                      .activation = Activation::silu,

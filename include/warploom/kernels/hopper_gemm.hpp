@@ -47,7 +47,8 @@ struct HopperGemm {
   static constexpr int tile_left = tile_left_, tile_right = tile_right_;
   static constexpr bool ping_pong = schedule == HopperSchedule::ping_pong;
   static constexpr bool waits_for_earlier_grids = true;
-  /// Worked out while others make barriers; those of one group are made sooner than that.
+  /// Before the CTA meets, while others make barriers. Where there is one group that is too early: the CTA would meet
+  /// later for it, and begin no sooner.
   static constexpr bool first_tile_early = schedule != HopperSchedule::one_group;
   using Roles = HopperRoles<schedule == HopperSchedule::one_group ? 1 : 2>;
   static constexpr int threads = Roles::threads;
@@ -234,7 +235,8 @@ struct HopperGemm {
   WARPLOOM_FN void pass_over(Tile tile) noexcept {  // another group's tile
     input.pipeline.consumer_skip(Input::slots_of(tile.k_blocks()));
   }
-  /// Whether both groups write a tile that one of them multiplies: the last one, where an epilogue is long.
+  /// Whether both groups write a tile that one of them multiplies: the last one, where an epilogue is long. It has
+  /// filled every slot anew, so that no product of the tile before it still reads one.
   WARPLOOM_FN bool shares(const Tile& tile) const noexcept {
     return Writer::fuses && tile.last && params.fused && tile.k_count >= stages;
   }
@@ -254,9 +256,10 @@ struct HopperGemm {
   WARPLOOM_FN typename Writer::Spare spare(const Tile& tile) const noexcept {
     constexpr uint32_t step = sizeof(typename Payload::Slot);
     if constexpr (Writer::fuses) {
-      static_assert(Writer::fused_per_row + SharedLastTile<Accumulator>::slots <= stages && step >= 2 * 64 * 128);
+      constexpr uint32_t place = sizeof(typename Writer::SlotTile::Storage);
+      static_assert(Writer::fused_per_row + SharedLastTile<Accumulator>::slots <= stages && step >= 2 * place);
       if (shares(tile))
-        return {reinterpret_cast<char*>(&input.slot(0)) + group * (64 * 128), step, input.consumer_stage(), stages};
+        return {reinterpret_cast<char*>(&input.slot(0)) + group * place, step, input.consumer_stage(), stages};
     }
     if constexpr (Writer::spare_places > 0 && !ping_pong && group_rows == 64 && !swap && a_major == Major::k) {
       static_assert(Writer::spare_places <= stages);
@@ -296,7 +299,8 @@ struct HopperGemm {
       } else {
         auto products = sum.template over<Reader>(input, tile.k_blocks());
         // The last tile's last products one group after the other, so that one is stored while the other multiplies.
-        // A slot that the second group holds keeps one from being filled again: it lets the first have the others.
+        // Where the second group waits it holds the slot before the one it waits at, and there are slots for as many
+        // K blocks more as the first group then goes ahead: one fewer than all.
         const bool in_turn = ends_in_turn && tile.last;
         int until = in_turn && group == 1 ? (tile.k_count < stages ? 0 : tile.k_count - (stages - 1)) : -1;
         for (auto in : products) {

@@ -4,7 +4,8 @@
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` warpgroups
 // take tiles in turn, pass over each other's ring slots, and may share a tile; otherwise all work on every tile.
 //
-//   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
+//   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };  // and
+//   // epilogue_load, prefetch, first_tile_early, shares and with it math(tile, mine), drain, where it has them
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
@@ -21,17 +22,14 @@ template <class Kernel>
 class HopperSkeleton {
  public:
   using Params = typename Kernel::Params;
-  using Storage = typename Kernel::Storage;
-  using Cluster = typename Kernel::Cluster;
   using Roles = typename Kernel::Roles;
-  static constexpr int threads = Roles::threads;
   // What is left for the warpgroup that loads, and what the math warpgroups take: 65536 registers in all.
   static constexpr bool crowded = Roles::groups == 2 && requires { requires Kernel::crowded; };
   static constexpr uint32_t load_registers = crowded ? 24 : Roles::groups <= 2 ? 40 : 32;
   static constexpr uint32_t math_registers = crowded ? 240 : Roles::groups == 1 ? 248 : Roles::groups == 2 ? 232 : 160;
 
   static WARPLOOM_FN void run(const Params& params) noexcept {
-    Storage& storage = arch::shared<Storage>();
+    auto& storage = arch::shared<typename Kernel::Storage>();
     const uint32_t warp = arch::warp_index();
     const uint32_t group = warp / 4;
     Kernel kernel(params, storage, group);
@@ -54,7 +52,7 @@ class HopperSkeleton {
       }
     }
     arch::syncwarp();
-    meet<Cluster, true>();
+    meet<typename Kernel::Cluster, true>();
     // Every role reads global memory, so every role waits for the grids before this one.
     arch::grid_dependency_wait();
     if (group < static_cast<uint32_t>(Roles::groups)) {
@@ -78,8 +76,10 @@ class HopperSkeleton {
       if (warp == Roles::Load::first_warp) {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
-          auto at = tiles.begin();
-          for (Tile tile = early ? first : *at; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
+          if constexpr (early)  // a schedule that may be asked beyond its end
+            for (auto at = tiles.begin(); at != tiles.end(); ++at, first = *at) kernel.load(first);
+          else
+            for (Tile tile : tiles) kernel.load(tile);
           kernel.input.drain();
         }
       } else if (warp == Roles::EpilogueLoad::first_warp) {

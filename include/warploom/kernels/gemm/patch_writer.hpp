@@ -2,7 +2,8 @@
 // each through a shared-memory slot and a TMA store that overlaps with the next patch and with the next tile.
 //
 // With a residual the slots are a ring: the epilogue-load role brings a patch of C, the group turns it into a patch of
-// D in the same place and stores it, and gives the slot back once the store has read it.
+// D in the same place and stores it, and gives the slot back once the store has read it. Operands that a last tile does
+// not need any more leave other places for D.
 //
 //   using Writer = PatchWriter<Params, 64, 256, 64, 2, 2, false, Roles>;
 //   writer.write(sum, {}, bias, left, right, batch);  // every thread of the group; and finish() before the role ends
@@ -142,11 +143,11 @@ class PatchWriter {
     }
   };
   static constexpr int fused_per_row = (columns + 63) / 64, fused_patches = rows / 64 * fused_per_row;
-  /// What is special about a tile that is the group's last: nothing hides its epilogue, and operands leave room.
+  /// Whether a tile is the group's last: nothing hides its epilogue then, and operands have left room.
   struct Ending {
     bool last = false;
-    Spare spare = {};        ///< `spare_places` for the patches that have no slot, if `fused` `fused_per_row` for all
-    int blocks = rows / 64;  ///< of 64 rows that are to be written, if `fused`; one, if there are places
+    Spare spare = {};  ///< fused: `fused_per_row` places, one per patch; else `spare_places`, for those without slot
+    int blocks = rows / 64;  ///< fused: of 64 rows, to be written; one, if there are places
   };
   static constexpr int spare_places = plain_together && plain_patches % slots == 0 ? plain_patches - slots : 0;
 
@@ -351,6 +352,7 @@ class PatchWriter {
         });
         arch::bulk_commit_group();
       };
+      // Those with a slot come first: no place is written before all warps have met, their products complete.
       if (!all_placed || round < slots) {
         if (stores()) arch::bulk_wait_group_read<one_by_one ? slots - 1 : 0>();
         meet();

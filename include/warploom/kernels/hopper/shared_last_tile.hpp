@@ -2,9 +2,9 @@
 // is not has nothing to do. So it gets half of the accumulator, the second of two blocks of 64 rows, through slots of
 // the input ring that have been read for the last time, and both groups write 64 rows.
 //
-//   SharedLastTile<Accumulator> shared;
-//   shared.give(sum, input, group);                    // who has multiplied: every thread of the group, then writes
-//   shared.take(sum, input);                           // who helps: the sums are block 0 of its own accumulator
+//   SharedLastTile<Accumulator>::give(sum, input, group);   // who has multiplied: every thread of the group, then
+//   writes SharedLastTile<Accumulator>::take(sum, input);          // who helps: the sums are block 0 of its own
+//   accumulator
 #pragma once
 
 #include "warploom/arch/math.hpp"
@@ -17,7 +17,7 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Accumulator>
 struct SharedLastTile {
   static constexpr int given_rows = 64;
-  static constexpr int slots = 2;  ///< of the ring, the tile's last: fewer K blocks are not shared
+  static constexpr int slots = 2;  ///< of the ring, the tile's last
 
   template <class Input>
   static WARPLOOM_FN void give(const Accumulator& sum, const Input& input, uint32_t group) noexcept {
