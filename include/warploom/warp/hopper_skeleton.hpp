@@ -4,8 +4,7 @@
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` warpgroups
 // take tiles in turn, pass over each other's ring slots, and may share a tile; otherwise all work on every tile.
 //
-//   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };  // and
-//   // epilogue_load, prefetch, first_tile_early, shares and with it math(tile, mine), drain, where it has them
+//   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
 
@@ -76,9 +75,10 @@ class HopperSkeleton {
       if (warp == Roles::Load::first_warp) {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
-          if constexpr (early)  // a schedule that may be asked beyond its end
-            for (auto at = tiles.begin(); at != tiles.end(); ++at, first = *at) kernel.load(first);
-          else
+          if constexpr (requires { Kernel::first_tile_early; }) {  // its schedule may be asked beyond the end
+            auto at = tiles.begin();
+            for (Tile tile = early ? first : *at; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
+          } else
             for (Tile tile : tiles) kernel.load(tile);
           kernel.input.drain();
         }
