@@ -99,17 +99,16 @@ set_target_properties(warploom_gpu PROPERTIES
 set(quick_options
   "$<$<COMPILE_LANGUAGE:CUDA>:-DCCCL_DISABLE_FP16_SUPPORT;-DCCCL_DISABLE_BF16_SUPPORT;-DCCCL_DISABLE_FP8_SUPPORT;-Xcompiler=-O0,-g0>")
 target_compile_options(warploom_gpu PRIVATE ${gpu_options} ${quick_options})
-# Kernels that promote, and those whose epilogues run beside products, get better issue hints than ptxas gives them
-# (src/sass), where the code can be seen. A compiler that writes them otherwise fails the build.
+# Kernels that promote get better issue hints than ptxas gives them (src/sass), where the code can be seen. A compiler
+# that writes them otherwise fails the build.
 warploom_rows_with(promoting_parts promotions hopper_gemm "a_rows_b_.*cooperative")
-warploom_rows_with(activating_parts activations hopper_gemm "128, 1(28|60), ping_pong")
-foreach(part IN LISTS promoting_parts activating_parts)
+foreach(part IN LISTS promoting_parts)
   set_property(SOURCE "${PROJECT_BINARY_DIR}/generated/kernels/hopper_gemm_${part}_sm90.cu"
     APPEND PROPERTY COMPILE_OPTIONS --no-compress)
 endforeach()
 set(expected_hints "")
 if(WARPLOOM_GPU_STRICT)
-  set(expected_hints --promotions ${promotions} --activations ${activations})
+  set(expected_hints --promotions ${promotions})
 endif()
 # A step after a build runs where the library is made anew: when one of its files is, so one depends on the program's.
 file(GLOB hints_sources CONFIGURE_DEPENDS src/sass/*)

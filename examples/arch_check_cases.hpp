@@ -532,6 +532,7 @@ struct ArchCheck {
             {"pack-small", &NumbersCheck<Machine>::small_pack},
             {"numbers", &NumbersCheck<Machine>::numbers},
             {"reciprocal", &NumbersCheck<Machine>::reciprocals},
+            {"special-functions", &NumbersCheck<Machine>::special_functions},
             {"activation", &NumbersCheck<Machine>::activations},
             {"atomic", &NumbersCheck<Machine>::atomics},
             {"convert", &ConvertCheck<Machine>::hopper}};

@@ -93,9 +93,38 @@ struct ReciprocalProbe : Probe<256> {
   }
 };
 
+/// ex2.approx and rcp.approx of all floats from 1 to 2, then of every 509th float there is; of `run_length` results one
+/// hash, and one result as it is.
+struct SpecialProbe : Probe<256> {
+  static constexpr char name[] = "special-functions";
+  static constexpr uint32_t run_length = 1024, stride = 509, count = 2 * (1u << 23) / run_length, words = 4;
+  struct Params {
+    uint32_t* out;
+  };
+  struct Storage {
+    uint32_t none;
+  };
+  static WARPLOOM_CONST_FN uint32_t number(uint32_t run, uint32_t i) {
+    const uint32_t at = run % (count / 2) * run_length + i;
+    return run < count / 2 ? 0x3f800000u + at : at * stride;
+  }
+
+  static WARPLOOM_FN void run(const Params& params) noexcept {
+    const uint32_t at = arch::block_index().x * threads + arch::thread_index();
+    uint32_t powers = 2166136261u, quotients = powers, power = 0, quotient = 0;
+    for (uint32_t i = 0; i < run_length; ++i) {
+      const float x = arch::as_float(number(at, i));
+      power = arch::as_bits(arch::exp2_approx(x)), quotient = arch::as_bits(arch::reciprocal_approx(x));
+      powers = ReciprocalProbe::hashed(powers, power), quotients = ReciprocalProbe::hashed(quotients, quotient);
+    }
+    Output out{params.out + at, count};
+    out.put(powers), out.put(quotients), out.put(power), out.put(quotient);
+  }
+};
+
 struct ActivationProbe : Probe<256> {
   static constexpr char name[] = "activation";
-  static constexpr uint32_t words = 4;
+  static constexpr uint32_t words = 7;
   struct Params {
     const uint32_t* x;
     uint32_t* out;
@@ -113,6 +142,9 @@ struct ActivationProbe : Probe<256> {
     out.put(arch::as_bits(activate<Activation::silu>(x)));
     out.put(arch::as_bits(activate<Activation::gelu_tanh>(x)));
     out.put(arch::as_bits(activate<Activation::gelu>(x)));
+    out.put(arch::as_bits(narrow::silu(x)));
+    out.put(arch::as_bits(narrow::gelu_tanh(x)));
+    out.put(arch::as_bits(narrow::gelu(x)));
   }
 };
 
@@ -221,6 +253,25 @@ struct NumbersCheck {
     }
   }
 
+  /// As below: hashes stand for themselves, and of the last results of all runs plain C++ says what they nearly are.
+  static void special_functions(Machine& machine, Comparison& c) {
+    using K = SpecialProbe;
+    uint32_t* out = machine.memory(Words(K::words * K::count, 0xcccccccc), true);
+    machine.template launch<K>({{K::count / K::threads}, {1}, K::threads}, {out});
+    c.got = machine.read(out, K::words * K::count);
+    c.want.assign(c.got.begin(), c.got.begin() + 2 * K::count);
+    auto flushed = [](double v) { return std::fabs(v) < 0x1p-126 ? std::copysign(0.0, v) : v; };
+    for (uint32_t i = 2 * K::count; i < K::words * K::count; ++i) {
+      const double x = std::bit_cast<float>(K::number(i % K::count, K::run_length - 1));
+      const double exact = flushed(i < 3 * K::count ? std::exp2(x) : 1 / flushed(x));
+      const auto got = static_cast<double>(std::bit_cast<float>(c.got[i]));
+      const bool near = std::isnan(exact) ? c.got[i] == 0x7fffffff
+                                          : std::fabs(got - exact) <= 0x1p-22 * std::fabs(exact) || got == exact ||
+                                                (std::fabs(exact) > 0x1p128 && std::isinf(got));
+      c.want.push_back(near ? c.got[i] : std::bit_cast<uint32_t>(static_cast<float>(exact)));
+    }
+  }
+
   /// Plain C++ says what a result is to six digits; that it is the same to the last bit, the hash says.
   static void activations(Machine& machine, Comparison& c) {
     using K = ActivationProbe;
@@ -238,15 +289,21 @@ struct NumbersCheck {
         [](double v) { return v > 0 ? v : 0; }, [](double v) { return v / (1 + std::exp(-v)); },
         [](double v) { return v / (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v))); },
         [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); }};
+    constexpr uint32_t kinds = 4;  // the last three once more, for 16 bits
     for (uint32_t function = 0; function < K::words; ++function)
       for (uint32_t i = 0; i < count; ++i) {
+        const float tolerance = function < kinds ? 1e-6f : 1e-5f;
         const float value = std::bit_cast<float>(x[i]);
         const uint32_t got = c.got[function * count + i];
-        const float exact = std::isinf(value) ? std::fmax(value, 0.0f) : static_cast<float>(functions[function](value));
+        const float exact =
+            std::isinf(value)
+                ? std::fmax(value, 0.0f)
+                : static_cast<float>(functions[function < kinds ? function : function - kinds + 1](value));
         const float off = std::fabs(std::bit_cast<float>(got) - exact);
-        const bool near = std::isnan(value) ? got == 0x7fffffff
-                                            : exact == std::bit_cast<float>(got) || off <= 1e-6f * std::fabs(exact) ||
-                                                  (off <= 2e-30f && std::fabs(exact) <= 1e-30f);
+        const bool near = std::isnan(value)
+                              ? got == 0x7fffffff
+                              : exact == std::bit_cast<float>(got) || off <= tolerance * std::fabs(exact) ||
+                                    (off <= 2e-30f && std::fabs(exact) <= 1e-30f);
         c.want.push_back(near ? got : std::bit_cast<uint32_t>(exact));
       }
   }

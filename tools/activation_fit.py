@@ -156,6 +156,14 @@ tail = Model([mpf("0.05") + (1 / u - 1) / mpf("0.3") for u in chebyshev_grid(mpf
              lambda a: erfc(a / sqrt(2)) * exp(a * a / 2) / 2, terms, {"D0": mpf(1), "N0": 2 * C}, one_below=False)
 show("Phi(-a) e^(a^2/2), a <= 12", tail, tail.rounded())
 
+# The same for types of 16 bits: a polynomial in r = 1 / (1 + s a) without a constant term, a <= 13. Of s = 0.2, 0.21,
+# ... 0.5 this one has the least error.
+SCALE = to_f32(mpf("0.36"))
+power_of_r = {k: (lambda a, k=k: (1 + SCALE * a)**-k, lambda a: 0) for k in range(7, 0, -1)}
+narrow = Model([(1 / u - 1) / SCALE for u in chebyshev_grid(mpf(1), 1 / (1 + 13 * SCALE))],
+               lambda a: erfc(a / sqrt(2)) * exp(a * a / 2) / 2, power_of_r)
+show("Phi(-a) e^(a^2/2) in 1 / (1 + 0.36 a), a <= 13", narrow, narrow.rounded())
+
 print(f"log2(e): {float(to_f32(1 / log(2))):.9g} + {float(to_f32(1 / log(2) - to_f32(1 / log(2)))):.9g}")
 slope = 2 * sqrt(2 / pi) * LESS
 for name, value, grid in (("2 sqrt(2/pi) log2(e) less", slope, 2**20), ("the same * 0.044715", slope * mpf("0.044715"), 2**15)):

@@ -51,14 +51,15 @@ KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs)
   return block;
 }
 
-/// Instructions per element.
-double instructions_of(Activation activation) {
+/// Instructions per element (kernels/activation.hpp).
+double instructions_of(Activation activation, DType type) {
+  const bool narrow = type != DType::f32;
   switch (activation) {
     case Activation::none: return 0;
     case Activation::relu: return 1;
-    case Activation::silu: return 16;
-    case Activation::gelu_tanh: return 23;
-    case Activation::gelu: return 33;
+    case Activation::silu: return narrow ? 6 : 16;
+    case Activation::gelu_tanh: return narrow ? 8 : 23;
+    case Activation::gelu: return narrow ? 17 : 33;
   }
   return 0;
 }
@@ -78,7 +79,7 @@ double epilogue(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs
   const Path c = c_path(p, s);
   return sum +
          units * ((fused ? costs.fused_cycles : costs.unit_cycles) + (c == Path::none ? 0 : costs.residual_cycles)) +
-         cycles(c, p.c.type) + outputs * instructions_of(p.activation) / costs.activations_per_cycle;
+         cycles(c, p.c.type) + outputs * instructions_of(p.activation, p.d.type) / costs.activations_per_cycle;
 }
 
 }  // namespace

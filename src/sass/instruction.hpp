@@ -21,16 +21,6 @@ struct Instruction {
   constexpr uint32_t c() const { return high & 0xff; }
   constexpr bool always() const { return (low >> 12 & 0xf) == 7; }  ///< under no predicate
 
-  /// What the arithmetic units do on registers, whatever form the operands have.
-  constexpr bool computes() const {
-    constexpr uint32_t kinds[] = {0x002 /* MOV */,   0x008 /* FSEL */,  0x009 /* FMNMX */, 0x00b /* FSETP */,
-                                  0x00c /* ISETP */, 0x010 /* IADD3 */, 0x011 /* LEA */,   0x012 /* LOP3 */,
-                                  0x016 /* PRMT */,  0x019 /* SHF */,   0x020 /* FMUL */,  0x021 /* FADD */,
-                                  0x023 /* FFMA */,  0x024 /* IMAD */,  0x03e /* F2FP */,  0x108 /* MUFU */};
-    return std::ranges::find(kinds, opcode() & 0x1ff) != std::end(kinds);
-  }
-  /// MUFU.RCP
-  constexpr bool inverts() const { return opcode() == 0x308 && (high >> 10 & 0xf) == 4; }
   /// wgmma, for 8-bit operands and for 16-bit ones
   constexpr bool multiplies() const { return opcode() >= 0x9f0 && opcode() <= 0x9f3; }
   /// Branches, calls, exits, and the instructions that join warps again.

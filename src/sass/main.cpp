@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -11,9 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 
-#include "sass/activation.hpp"
 #include "sass/cubins.hpp"
 #include "sass/promotion.hpp"
 
@@ -24,14 +21,11 @@ using namespace warploom::sass;
 struct Arguments {
   std::vector<std::string> files;
   bool write = false, json = false;
-  size_t promotions = 0, activations = 0;
+  size_t promotions = 0;
 };
-
-constexpr std::string_view promotion = "promotion", activation = "activation";
 
 struct Found {
   std::string kernel;
-  std::string_view what;
   Retimed count;
 };
 
@@ -72,14 +66,9 @@ std::string treat(const std::string& file, bool write, std::vector<Found>& found
   if (!bytes) return "cannot read " + file;
   for (const KernelCode& kernel : find_kernels(*bytes)) {
     std::vector<Instruction> code = read_code(*bytes, kernel);
-    std::string_view what = promotion;
-    Retimed count = retime_promotion(code);
-    if (count.instructions == 0) {
-      what = activation;
-      count = retime_activation(code);
-    }
+    const Retimed count = retime_promotion(code);
     if (count.instructions == 0) continue;
-    found.push_back({readable(kernel.name), what, count});
+    found.push_back({readable(kernel.name), count});
     if (write && count.changed > 0 && !write_kernel(file, kernel, code)) return "cannot write " + file;
   }
   return "";
@@ -90,7 +79,7 @@ void print(const std::vector<Found>& found, bool write, bool json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Found& one : found)
       rows.push_back({{"kernel", one.kernel},
-                      {"what", one.what},
+                      {"what", "promotion"},
                       {"instructions", one.count.instructions},
                       {"changed", one.count.changed},
                       {"conflicts", one.count.conflicts}});
@@ -99,21 +88,20 @@ void print(const std::vector<Found>& found, bool write, bool json) {
     return;
   }
   for (const Found& one : found)
-    fmt::print("{}: {:4} of {:4} instructions {}{}: {}\n", one.what, one.count.changed, one.count.instructions,
+    fmt::print("promotion: {:4} of {:4} instructions {}{}: {}\n", one.count.changed, one.count.instructions,
                write ? "changed" : "to change",
                one.count.conflicts == 0 ? "" : fmt::format(", {} bank conflicts", one.count.conflicts), one.kernel);
   if (found.empty()) fmt::print("nothing to hint at: no code for sm_90, no such kernel, or compressed code\n");
 }
 
-/// Whether there are as many kernels of this kind as expected.
-bool enough(const std::vector<Found>& found, std::string_view what, size_t expected) {
-  const auto count = std::ranges::count_if(found, [&](const Found& one) { return one.what == what; });
-  if (static_cast<size_t>(count) >= expected) return true;
-  fmt::print(
-      stderr,
-      "warploom-hints: {} kernels with {}, expected {}: is the code compressed, or does this compiler write it in "
-      "another form? (-DWARPLOOM_GPU_STRICT=OFF builds Warploom all the same.)\n",
-      count, what, expected);
+/// Whether there are as many kernels as expected.
+bool enough(const std::vector<Found>& found, size_t expected) {
+  if (found.size() >= expected) return true;
+  fmt::print(stderr,
+             "warploom-hints: {} kernels with promotion, expected {}: is the code compressed, or does this compiler "
+             "write it in "
+             "another form? (-DWARPLOOM_GPU_STRICT=OFF builds Warploom all the same.)\n",
+             found.size(), expected);
   return false;
 }
 
@@ -126,8 +114,7 @@ int run(const Arguments& arguments) {
   }
   if (trouble.empty() || !found.empty()) print(found, arguments.write, arguments.json);  // what is done is said
   if (!trouble.empty()) return bad(trouble);
-  const bool promotions = enough(found, promotion, arguments.promotions);
-  return enough(found, activation, arguments.activations) && promotions ? 0 : 1;
+  return enough(found, arguments.promotions) ? 0 : 1;
 }
 
 }  // namespace
@@ -135,7 +122,7 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app{
       "Sets issue hints in compiled kernels for sm_90 that multiply on the tensor core: when a warp gives way to\n"
-      "others, and which operand stays at hand. For the promotion of blockwise FP8 and for activations in epilogues.\n"
+      "others, and which operand stays at hand. For the promotion of blockwise FP8.\n"
       "What the kernels compute does not change.",
       "warploom-hints"};
   Arguments a;
@@ -143,8 +130,6 @@ int main(int argc, char** argv) {
       ->required();
   app.add_flag("--write", a.write, "Change the files; otherwise only say what would change");
   app.add_option("--promotions", a.promotions, "Fail unless so many kernels that promote are found")
-      ->check(CLI::Range(0, 1'000'000));
-  app.add_option("--activations", a.activations, "The same for kernels with activations")
       ->check(CLI::Range(0, 1'000'000));
   app.add_flag("--json", a.json, "What was found, as JSON");
   app.footer("Exit status: 0 done, 1 fewer kernels than expected, 2 bad input.");

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "sass/instruction.hpp"
-#include "sass/retimed.hpp"
 
 namespace warploom::sass {
 
@@ -24,6 +23,12 @@ using PromotionRun = std::vector<size_t>;
 /// Multiply-adds onto their own register after a warpgroup instruction and before the next one, the next product or
 /// the next branch; 16 and more of them.
 std::vector<PromotionRun> find_promotion(std::span<const Instruction> code);
+
+struct Retimed {
+  size_t instructions = 0;  ///< of promotion; none: the kernel does not promote
+  size_t changed = 0;       ///< that had other hints
+  size_t conflicts = 0;     ///< that read two registers of one bank, which no hint mends
+};
 
 /// Gives the promotion of a kernel its hints, where more than one in four instructions yields; a second time changes
 /// nothing. (Where a single warpgroup multiplies, ptxas's hints are good.)

@@ -85,6 +85,39 @@ TEST(Math, ReciprocalStepRoundsCorrectly) {
   EXPECT_EQ(steps, (2 << 23) + 1);
 }
 
+/// From 1 to 2, all mantissas: the hashes are those of what an H200 returned (tools/special_functions.cu), not of what
+/// the loom computed. Other exponents: arch_check.
+TEST(Math, SpecialFunctionsAreTheGpus) {
+  auto hash = [](auto&& function) {
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < 1u << 23; ++i)
+      sum = (sum ^ arch::as_bits(function(arch::as_float(0x3f800000u + i)))) * 0x100000001b3u;
+    return sum;
+  };
+  EXPECT_EQ(hash([](float x) { return arch::exp2_approx(x); }), 0x3f0f3852f2fa7edbu);
+  EXPECT_EQ(hash([](float x) { return arch::reciprocal_approx(x); }), 0xfa72a6c698274964u);
+}
+
+TEST(Math, SpecialFunctionsAtTheEdges) {
+  EXPECT_EQ(arch::exp2_approx(0.0f), 1.0f);
+  EXPECT_EQ(arch::exp2_approx(-0x1p-40f), 1.0f);
+  EXPECT_EQ(arch::exp2_approx(-3.0f), 0.125f);
+  EXPECT_EQ(arch::exp2_approx(-126.0f), 0x1p-126f);
+  EXPECT_EQ(arch::as_bits(arch::exp2_approx(-126.5f)), 0u);  // subnormal: flushed
+  EXPECT_EQ(arch::exp2_approx(128.0f), infinity);
+  EXPECT_EQ(arch::exp2_approx(infinity), infinity);
+  EXPECT_EQ(arch::as_bits(arch::exp2_approx(-infinity)), 0u);
+  EXPECT_EQ(arch::as_bits(arch::exp2_approx(some_nan)), nan_bits);
+  EXPECT_EQ(arch::reciprocal_approx(1.0f), 1.0f);
+  EXPECT_EQ(arch::reciprocal_approx(-4.0f), -0.25f);
+  EXPECT_EQ(arch::reciprocal_approx(0.0f), infinity);
+  EXPECT_EQ(arch::reciprocal_approx(-0x1p-127f), -infinity);  // a subnormal number counts as zero
+  EXPECT_EQ(arch::reciprocal_approx(0x1p126f), 0x1p-126f);
+  EXPECT_EQ(arch::as_bits(arch::reciprocal_approx(-0x1.8p126f)), 0x80000000u);
+  EXPECT_EQ(arch::as_bits(arch::reciprocal_approx(-infinity)), 0x80000000u);
+  EXPECT_EQ(arch::as_bits(arch::reciprocal_approx(some_nan)), nan_bits);
+}
+
 TEST(Math, NanIsTheGpus) {
   EXPECT_EQ(arch::as_bits(arch::fma(some_nan, 1, 1)), nan_bits);
   EXPECT_EQ(arch::as_bits(arch::multiply(infinity, 0)), nan_bits);

@@ -28,6 +28,19 @@ const Function functions[] = {
     {"gelu", [](float x) { return gelu(x); }, [](long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)); }},
 };
 
+/// For results of 16 bits.
+const Function narrow_functions[] = {
+    {"narrow silu", [](float x) { return narrow::silu(x); }, functions[0].exact},
+    {"narrow gelu_tanh", [](float x) { return narrow::gelu_tanh(x); }, functions[1].exact},
+    {"narrow gelu", [](float x) { return narrow::gelu(x); }, functions[2].exact},
+};
+
+template <class Check>
+void for_all(Check&& check) {
+  for (const Function& function : functions) check(function);
+  for (const Function& function : narrow_functions) check(function);
+}
+
 /// How far from the exact value, in units of the last place that a float of its size has.
 double units_off(float computed, long double exact) {
   const int exponent = std::max(std::ilogb(exact), std::numeric_limits<float>::min_exponent - 1);
@@ -96,27 +109,90 @@ TEST(ActivationFull, EveryFloatWhereTheyBend) {
   }
 }
 
+/// The largest relative error of a function for 16 bits, in two ranges of results; and how often its bf16 or f16 is not
+/// the nearest.
+struct NarrowTally {
+  uint32_t count = 0, bf16_off = 0, f16_off = 0;
+  double worst = 0, worst_large = 0;
+
+  void add(const Function& function, float x) {
+    const float y = function.computed(x);
+    const long double exact = function.exact(x);
+    const long double size = std::fabs(exact);
+    if (size < 1e-30L) {
+      ASSERT_LT(std::fabs(y), 1.1e-30f) << function.name << " of " << x;
+      return;
+    }
+    const auto off = static_cast<double>(std::fabs(y - exact) / size);
+    worst = std::max(worst, off);
+    if (size > 1e-6L) worst_large = std::max(worst_large, off);
+    ++count;
+    bf16_off += to_bf16(y) != to_bf16(static_cast<float>(exact)) ? 1 : 0;
+    f16_off += to_f16(y) != to_f16(static_cast<float>(exact)) ? 1 : 0;
+  }
+  void expect_good(const char* name) const {
+    EXPECT_LT(worst, 1e-5) << name;
+    EXPECT_LT(worst_large, 2e-6) << name;
+    EXPECT_LT(bf16_off, count / 1000) << name << ", of " << count;
+    EXPECT_LT(f16_off, count / 500) << name << ", of " << count;
+  }
+};
+
+TEST(Activation, NarrowEveryExponent) {
+  for (const Function& function : narrow_functions) {
+    NarrowTally tally;
+    for (uint64_t bits = 0; bits < 1ull << 32; bits += 24'593) {
+      const float x = arch::as_float(static_cast<uint32_t>(bits));
+      if (std::isfinite(x)) tally.add(function, x);
+    }
+    tally.expect_good(function.name);
+    EXPECT_GT(tally.count, 80'000u);
+  }
+}
+
+TEST(Activation, NarrowWhereTheyBend) {
+  for (const Function& function : narrow_functions) {
+    NarrowTally tally;
+    for (int i = -300'000; i < 300'000; ++i) tally.add(function, static_cast<float>(i) * 2.347e-4f);
+    tally.expect_good(function.name);
+  }
+}
+
+TEST(ActivationFull, NarrowEveryFloatWhereTheyBend) {
+  for (const Function& function : narrow_functions) {
+    NarrowTally tally;
+    for (const uint32_t sign : {0u, 0x80000000u})
+      for (uint32_t bits = arch::as_bits(1e-3f); bits < arch::as_bits(90.0f); ++bits)
+        tally.add(function, arch::as_float(bits | sign));
+    tally.expect_good(function.name);
+  }
+}
+
 TEST(Activation, NegativeTailsEndAtZero) {
-  for (const Function& function : functions)
+  for_all([](const Function& function) {
     for (const float x : {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::max(), -1e30f, -200.0f})
       EXPECT_EQ(function.computed(x), 0.0f) << function.name << " of " << x;
+  });
 }
 
 TEST(Activation, LargeNumbersStay) {
-  for (const Function& function : functions)
+  for_all([](const Function& function) {
     for (const float x : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max(), 1e30f, 200.0f})
       EXPECT_EQ(function.computed(x), x) << function.name;
+  });
 }
 
 TEST(Activation, ZeroStaysZero) {
-  for (const Function& function : functions)
+  for_all([](const Function& function) {
     for (const float x : {0.0f, -0.0f}) EXPECT_EQ(function.computed(x), 0.0f) << function.name;
+  });
 }
 
 TEST(Activation, NanStaysNan) {
   for (const uint32_t bits : {0x7fc00000u, 0x7f800001u, 0xffc12345u, 0x7fffffffu}) {
-    for (const Function& function : functions)
+    for_all([&](const Function& function) {
       EXPECT_EQ(arch::as_bits(function.computed(arch::as_float(bits))), 0x7fffffffu) << function.name;
+    });
     EXPECT_EQ(arch::as_bits(relu(arch::as_float(bits))), 0x7fffffffu);
   }
 }
@@ -142,11 +218,11 @@ TEST(Activation, TailsEndAtOnce) {
 
 TEST(Activation, SignsAndSubnormals) {
   const float least = std::numeric_limits<float>::denorm_min();
-  for (const Function& function : functions) {
+  for_all([&](const Function& function) {
     EXPECT_EQ(function.computed(1000 * least), 500 * least) << function.name;
     EXPECT_EQ(function.computed(-1000 * least), -500 * least) << function.name;
     EXPECT_EQ(function.computed(0x1p-126f), 0x1p-127f) << function.name;
-  }
+  });
 }
 
 TEST(Activation, Relu) {

@@ -23,24 +23,6 @@ inline Instruction instruction(uint32_t opcode, uint32_t d = 0, uint32_t a = 0, 
           c | uint64_t{1} << 41 | uint64_t{1} << 45};
 }
 
-/// MUFU.RCP
-inline Instruction reciprocal(uint32_t d) {
-  Instruction one = instruction(0x308, d, 0, d);
-  one.high |= 4u << 10;
-  return one;
-}
-
-/// Values of an epilogue after a product: each takes a reciprocal, a load and 14 multiply-adds.
-inline Code epilogue(int values) {
-  Code code{instruction(opcode_qgmma)};
-  for (int i = 0; i < values; ++i) {
-    code.push_back(reciprocal(i));
-    code.push_back(instruction(opcode_load));
-    for (int j = 0; j < 14; ++j) code.push_back(instruction(j == 5 ? 0x824 : 0x423, i, i, 3));
-  }
-  return code;
-}
-
 /// total = product * scale + total as ptxas has it: every second one yields, nothing is kept.
 inline Code promotion(int count, uint32_t scale = 200) {
   Code code;

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "sass/activation.hpp"
 #include "sass/code.hpp"
 #include "sass/cubins.hpp"
 #include "sass/promotion.hpp"
@@ -22,10 +21,9 @@ test::Output program(const std::string& arguments) {
 }
 
 Bytes kernel_file() {
-  return cubin({{".text.promotes", joined({{instruction(opcode_qgmma), instruction(Instruction::warpgroup)},
-                                           promotion(64),
-                                           {instruction(opcode_branch)}})},
-                {".text._Z8activatev", epilogue(128)},
+  return cubin({{".text._Z8promotesv", joined({{instruction(opcode_qgmma), instruction(Instruction::warpgroup)},
+                                               promotion(64),
+                                               {instruction(opcode_branch)}})},
                 {".text.other", promotion(64)}});
 }
 
@@ -49,37 +47,32 @@ class HintsProgram : public testing::Test {
 TEST_F(HintsProgram, ShowsWithoutChanging) {
   const test::Output output = program(path_);
   EXPECT_EQ(output.code, 0);
-  EXPECT_NE(output.text.find("of   64 instructions to change: promotes"), std::string::npos) << output.text;
-  EXPECT_NE(output.text.find("activation:  960 of 1920 instructions to change: activate()"), std::string::npos)
-      << output.text;
+  EXPECT_NE(output.text.find("of   64 instructions to change: promotes()"), std::string::npos) << output.text;
   EXPECT_EQ(output.text.find("other"), std::string::npos) << output.text;
   EXPECT_EQ(content(), kernel_file());
 }
 
 TEST_F(HintsProgram, ChangesNothingButHints) {
-  EXPECT_EQ(program("--write --promotions 1 --activations 1 " + path_).code, 0);
+  EXPECT_EQ(program("--write --promotions 1 " + path_).code, 0);
   const Bytes before = kernel_file(), after = content();
   ASSERT_EQ(after.size(), before.size());
   const auto kernels = find_kernels(before);
-  Code promotes = read_code(before, kernels.at(0)), activates = read_code(before, kernels.at(1));
+  Code promotes = read_code(before, kernels.at(0));
   retime_promotion(promotes);
-  retime_activation(activates);
   EXPECT_EQ(read_code(after, kernels[0]), promotes);
-  EXPECT_EQ(read_code(after, kernels[1]), activates);
-  const size_t code_end = kernels[1].offset + activates.size() * sizeof(Instruction);
+  const size_t code_end = kernels[0].offset + promotes.size() * sizeof(Instruction);
   for (size_t i = 0; i < after.size(); ++i) {
     const bool code = i >= kernels[0].offset && i < code_end;
     ASSERT_TRUE(code || after[i] == before[i]) << i;
   }
   const test::Output again = program(path_);
   EXPECT_NE(again.text.find("promotion:    0 of   64"), std::string::npos) << again.text;
-  EXPECT_NE(again.text.find("activation:    0 of 1920"), std::string::npos) << again.text;
 }
 
 TEST_F(HintsProgram, SeveralFiles) {
   const std::string second = path_ + ".second";
   std::ofstream(second, std::ios::binary) << std::ifstream(path_, std::ios::binary).rdbuf();
-  EXPECT_EQ(program("--write --promotions 2 --activations 2 " + path_ + " " + second).code, 0);
+  EXPECT_EQ(program("--write --promotions 2 " + path_ + " " + second).code, 0);
   EXPECT_NE(content(), kernel_file());
   EXPECT_NE(program(second).text.find("promotion:    0 of   64"), std::string::npos);
   std::remove(second.c_str());
@@ -89,29 +82,26 @@ TEST_F(HintsProgram, SeveralFiles) {
 TEST_F(HintsProgram, ABadFileAfterAGoodOne) {
   const test::Output output = program("--write " + path_ + " /no/such/file");
   EXPECT_EQ(output.code, 2);
-  EXPECT_NE(output.text.find("instructions changed: promotes"), std::string::npos) << output.text;
+  EXPECT_NE(output.text.find("instructions changed: promotes()"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("cannot read /no/such/file"), std::string::npos) << output.text;
 }
 
 TEST_F(HintsProgram, Json) {
   const auto found = nlohmann::json::parse(program("--json " + path_).text);
   EXPECT_EQ(found["written"], false);
-  ASSERT_EQ(found["kernels"].size(), 2u);
+  ASSERT_EQ(found["kernels"].size(), 1u);
   EXPECT_GT(found["kernels"][0]["changed"], 30);
   EXPECT_EQ(found["kernels"][0]["conflicts"], 0);
-  EXPECT_EQ(found["kernels"][1]["what"], "activation");
-  EXPECT_EQ(found["kernels"][0]["kernel"], "promotes");
+  EXPECT_EQ(found["kernels"][0]["kernel"], "promotes()");
   EXPECT_EQ(found["kernels"][0]["what"], "promotion");
   EXPECT_EQ(found["kernels"][0]["instructions"], 64);
 }
 
 TEST_F(HintsProgram, FewerKernelsThanExpected) {
-  const test::Output output = program("--promotions 2 --activations 1 " + path_);
+  const test::Output output = program("--promotions 2 " + path_);
   EXPECT_EQ(output.code, 1);
   EXPECT_NE(output.text.find("1 kernels with promotion, expected 2"), std::string::npos) << output.text;
-  EXPECT_EQ(output.text.find("with activation"), std::string::npos) << output.text;
-  EXPECT_NE(program("--activations 2 " + path_).text.find("1 kernels with activation, expected 2"), std::string::npos);
-  EXPECT_EQ(program("--promotions 1 --activations 1 " + path_).code, 0);
+  EXPECT_EQ(program("--promotions 1 " + path_).code, 0);
 }
 
 TEST_F(HintsProgram, NothingToFind) {

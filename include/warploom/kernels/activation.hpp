@@ -1,8 +1,10 @@
-// Activation functions of an epilogue, in fp32, with the same bits on both machines: fused multiply-adds, minima, a
-// correctly rounded reciprocal and integers, no approximate result of the GPU and no library function of the host.
+// Activation functions of an epilogue, in fp32, with the same bits on both machines: fused multiply-adds, minima,
+// integers, and two functions of the GPU's special function unit, whose bits the loom knows; no library function of the
+// host.
 //
-//   value = activate<Activation::silu>(value);     // 16 instructions; gelu_tanh 23, gelu 33, relu 1
+//   value = activate<Activation::silu>(value);         // 16 instructions; gelu_tanh 23, gelu 33, relu 1
 //   value = activate(params.activation, value);
+//   value = narrow::silu(value);                       // 6; gelu_tanh 8, gelu 17: for a result of 16 bits or fewer
 //
 // silu and gelu_tanh are x / (1 + q), q a power of two; x is cut off from below where the reciprocal becomes 0, and for
 // the exponent also from above, so that infinities do no harm. gelu is relu(x) - |x| P(|x|), where P, from 1/2 at 0
@@ -63,6 +65,45 @@ WARPLOOM_FN float gelu_tanh_divisor(float x) noexcept {
 }
 
 }  // namespace detail
+
+/// The same functions for results that are rounded to 16 bits or fewer: off by less than 2e-6 of the result where that
+/// is larger than 1e-6, by less than 1e-5 down to 1e-30. The exponent of e is a single float here.
+namespace narrow {
+
+inline constexpr float log2_e = 0x1.715476p+0f;
+
+/// x / (1 + e^-x); the cut is there for an infinity only
+WARPLOOM_FN float silu(float x) noexcept {
+  const float least = arch::maximum_or_nan(x, -128.0f);
+  const float power = arch::exp2_approx(arch::multiply(least, -log2_e));
+  return arch::multiply(least, arch::reciprocal_approx(arch::add(power, 1.0f)));
+}
+
+/// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+WARPLOOM_FN float gelu_tanh(float x) noexcept {
+  constexpr float linear = -2.30220819f, cubic = -0.102943240f;  // 2 sqrt(2/pi) log2(e), and 0.044715 times that
+  const float least = arch::maximum_or_nan(x, -16.0f);
+  const float slope = arch::fma(arch::multiply(least, least), cubic, linear);
+  const float power = arch::exp2_approx(arch::multiply(least, slope));
+  return arch::multiply(least, arch::reciprocal_approx(arch::add(power, 1.0f)));
+}
+
+/// x Phi(x) = relu(x) - a Phi(-a), a = |x|, with Phi(-a) = e^(-a^2/2) times a polynomial in r = 1 / (1 + 0.36 a)
+WARPLOOM_FN float gelu(float x) noexcept {
+  const float a = arch::minimum(arch::absolute(x), 14.0f);
+  const float power = arch::exp2_approx(arch::multiply(arch::multiply(a, a), -0.5f * log2_e));
+  const float r = arch::reciprocal_approx(arch::fma(a, 0.36f, 1.0f));
+  float tail = arch::fma(r, 0x1.8657a4p-5f, -0x1.74504ap-3f);
+  tail = arch::fma(tail, r, 0x1.784094p-3f);
+  tail = arch::fma(tail, r, 0x1.93c488p-6f);
+  tail = arch::fma(tail, r, 0x1.1f92eap-3f);
+  tail = arch::fma(tail, r, 0x1.22168ap-3f);
+  tail = arch::fma(tail, r, 0x1.2657d2p-3f);
+  tail = arch::multiply(tail, arch::multiply(power, r));
+  return arch::fma(-a, tail, arch::maximum_or_nan(x, 0.0f));
+}
+
+}  // namespace narrow
 
 WARPLOOM_FN float relu(float x) noexcept { return arch::maximum_or_nan(x, 0.0f); }
 

@@ -80,7 +80,9 @@ struct HopperGemm {
   static constexpr uint32_t turn_barrier = 5;
   /// Ping-pong hides an epilogue that is quick enough.
   static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
-  static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 160 && cluster_k == 1;
+  static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 176 && cluster_k == 1;
+  /// The bias comes after the product where its two registers are too many beside the accumulator's.
+  static constexpr bool late_bias = crowded || (fuses && tile_right > 160);
   using Fused = std::conditional_t<fuses && !own_function, Left, void>;
   template <int slots>
   using WriterOf = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, slots, swap, Roles,
@@ -205,7 +207,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void math(Tile tile, bool mine = true) noexcept {  // a warpgroup; not `mine`: one that helps
     const int left = left_of(tile) + rows_before, right = right_of(tile);
-    if constexpr (!crowded) bias.prepare(left, right);
+    if constexpr (!late_bias) bias.prepare(left, right);
     Accumulator sum;
     if (mine) {
       multiply(sum, tile);
@@ -222,13 +224,14 @@ struct HopperGemm {
         if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
-    if constexpr (crowded) bias.prepare(left, right);
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // another CTA has it all
       meeting.done();
+      stage_bias(left, right);
       write(whole, parts, left, right, tile);
     } else {
+      stage_bias(left, right);
       write(sum, parts, mine ? left : left + SharedLastTile<Accumulator>::given_rows, right, tile);
     }
   }
@@ -245,9 +248,15 @@ struct HopperGemm {
 
   // ---- their parts
 
+  WARPLOOM_FN void stage_bias(int left, int right) noexcept {
+    if (!swap && params.plain) return;
+    if constexpr (late_bias)
+      bias.bring(left, right);
+    else
+      bias.stage();
+  }
   template <class Sum>
   WARPLOOM_FN void write(Sum& sum, const PartialSums& parts, int left, int right, const Tile& tile) noexcept {
-    if (swap || !params.plain) bias.stage();
     writer.write(sum, parts, bias.values(), left, right, tile.batch,
                  {tile.last, spare(tile), shares(tile) ? 1 : group_rows / 64});
   }

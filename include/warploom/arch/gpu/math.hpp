@@ -28,12 +28,21 @@ WARPLOOM_FN float absolute(float a) noexcept {
   asm("abs.f32 %0, %1;" : "=f"(magnitude) : "f"(a));
   return magnitude;
 }
+WARPLOOM_FN float exp2_approx(float a) noexcept {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(a));
+  return power;
+}
+WARPLOOM_FN float reciprocal_approx(float a) noexcept {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 // What rcp.rn.f32 compiles to for these numbers, without its branch for all others. The step rounds correctly from
 // either neighbour of the quotient, but for the largest mantissa, where rcp.approx must return the upper one, and does
 // (tests/arch/math_test.cpp; arch_check counts on the chip). Beyond 2^126 rcp.approx gives 0, which the step leaves.
 WARPLOOM_FN float reciprocal(float a) noexcept {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  const float r = reciprocal_approx(a);
   return __fmaf_rn(r, __fmaf_rn(-a, r, 1.0f), r);
 }
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return __uint_as_float(bits); }

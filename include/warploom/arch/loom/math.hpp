@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "warploom/loom/native.hpp"
+#include "warploom/loom/special_functions.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
@@ -41,6 +42,8 @@ WARPLOOM_FN float minimum(float a, float b) noexcept {
 }
 WARPLOOM_FN float absolute(float a) noexcept { return std::bit_cast<float>(std::bit_cast<uint32_t>(a) & 0x7fffffffu); }
 WARPLOOM_FN float reciprocal(float a) noexcept { return a > 0x1p126f ? 0.0f : 1.0f / a; }
+WARPLOOM_FN float exp2_approx(float a) noexcept { return ::warploom::loom::exp2_approx(a); }
+WARPLOOM_FN float reciprocal_approx(float a) noexcept { return ::warploom::loom::reciprocal_approx(a); }
 WARPLOOM_FN float as_float(uint32_t bits) noexcept { return std::bit_cast<float>(bits); }
 WARPLOOM_FN uint32_t as_bits(float value) noexcept { return std::bit_cast<uint32_t>(value); }
 WARPLOOM_FN float to_float(bf16 value) noexcept { return ::warploom::to_float(value); }

@@ -4,7 +4,7 @@
 // -> activation -> cast.
 //
 //   Patch<64, false> patch(place);  patch.take(sum, block, first, alpha);      // every thread of the group
-//   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);  patch.apply(Activation::silu);
+//   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);  patch.apply(Activation::silu, DType::bf16);
 //   patch.stage(DType::bf16, slots);                        // to shared memory, as the output's tensor map asks
 //
 // A slot is lines of 128 bytes: line r holds row r of the output in 16 bits, all columns of the patch. In f32 a patch
@@ -150,14 +150,30 @@ class Patch {
     WARPLOOM_UNROLL
     for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
   }
-  /// The activation is the same for the whole launch: one branch, then straight code.
-  WARPLOOM_FN void apply(Activation activation) noexcept {
+  /// The activation and the type of D are the same for the whole launch: one branch, then straight code.
+  WARPLOOM_FN void apply(Activation activation, DType type) noexcept {
+    const bool narrow = type != DType::f32;
     switch (activation) {
       case Activation::none: break;
       case Activation::relu: each([](float x) WARPLOOM_LAMBDA { return relu(x); }); break;
-      case Activation::gelu: each([](float x) WARPLOOM_LAMBDA { return gelu(x); }); break;
-      case Activation::gelu_tanh: each([](float x) WARPLOOM_LAMBDA { return gelu_tanh(x); }); break;
-      case Activation::silu: each([](float x) WARPLOOM_LAMBDA { return silu(x); }); break;
+      case Activation::gelu:
+        if (narrow)
+          each([](float x) WARPLOOM_LAMBDA { return narrow::gelu(x); });
+        else
+          each([](float x) WARPLOOM_LAMBDA { return gelu(x); });
+        break;
+      case Activation::gelu_tanh:
+        if (narrow)
+          each([](float x) WARPLOOM_LAMBDA { return narrow::gelu_tanh(x); });
+        else
+          each([](float x) WARPLOOM_LAMBDA { return gelu_tanh(x); });
+        break;
+      case Activation::silu:
+        if (narrow)
+          each([](float x) WARPLOOM_LAMBDA { return narrow::silu(x); });
+        else
+          each([](float x) WARPLOOM_LAMBDA { return silu(x); });
+        break;
     }
   }
 

@@ -54,7 +54,7 @@ struct storing_warps : lane_per_warp<Role> {
 struct ChosenActivation {
   template <class Patch, class Params>
   static WARPLOOM_FN void apply(Patch& patch, const Params& params) noexcept {
-    patch.apply(params.activation);
+    patch.apply(params.activation, params.d_type);
   }
 };
 template <class Function>
@@ -278,7 +278,9 @@ class PatchWriter {
 
  private:
   template <class Accumulator>
-  static constexpr bool in_registers = !requires(Accumulator& sum) { sum.done(); };
+  static constexpr bool in_registers = !requires(Accumulator & sum) {
+    sum.done();
+  };
   static constexpr int first_barrier = 2;
 
   WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
@@ -423,7 +425,7 @@ class PatchWriter {
         }
       }
       if (params_.bias_along != BiasAlong::none) patch.add_bias(bias + column, true);
-      if constexpr (activates) patch.each([](float x) WARPLOOM_LAMBDA { return silu(x); });
+      if constexpr (activates) patch.each([](float x) WARPLOOM_LAMBDA { return narrow::silu(x); });
       if (!adds && !placed) wait_for_slot(false);
       sync();
       patch.template stage<Fused>({to, to});
