@@ -96,6 +96,7 @@ GemmCosts blackwell_costs() {
   costs.fill_cycles = 1130;
   costs.load_latency_cycles = 1960;
   costs.promotion_exposed = 0.107;
+  costs.l2_bytes_per_us = 60e6;
   costs.straddling = 3.56;
   costs.epilogue_cycles = 1300;
   costs.epilogue_bytes = 38.2;
@@ -128,15 +129,24 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   // accumulators in tensor memory it has warps of its own, which with scales have the K blocks to add up, too.
   const bool hidden = s.chip == Chip::sm100 && p.scaling == Scaling::none;
   const double others = hidden ? std::max(loop, tail) : s.ping_pong ? std::max(loop, (loop + tail) / 2) : loop + tail;
-  const double cycles = costs.fill_cycles + (turns - 1) * others + loop + tail;
-
   const double m = p.m, n = p.n, k = p.k;
   const double bytes = p.batch * ((m + n) * k * size_of(p.a.type) +
                                   m * n * (size_of(p.d.type) + (p.beta != 0.0f ? size_of(p.c.type) : 0)));
-  const double on_chip = cycles / (costs.clock_ghz * 1e3);
-  const double dram = bytes / costs.dram_bytes_per_us;
-  GemmPrediction prediction{costs.launch_us + std::max(on_chip, dram) + costs.overlap_loss * std::min(on_chip, dram),
-                            waves, block.bound};
+  // A cluster reads its rows of both operands once; every cluster beyond the first that does finds them in L2.
+  const auto lefts = static_cast<double>(tiles.left_clusters), rights = static_cast<double>(tiles.right_clusters);
+  const double again =
+      p.batch * k * size_of(p.a.type) * ((s.swap ? n : m) * (rights - 1) + (s.swap ? m : n) * (lefts - 1));
+  const double dram = bytes / costs.dram_bytes_per_us + again / costs.l2_bytes_per_us;
+  // The last wave may be a few clusters, which do not keep DRAM busy: it is looked at by itself.
+  const double cycles_per_us = costs.clock_ghz * 1e3;
+  const double last = 1 - (turns - 1) * clusters / static_cast<double>(items);
+  const double before = (turns - 1) * others / cycles_per_us, end = (costs.fill_cycles + loop + tail) / cycles_per_us;
+  auto together = [&](double chip, double memory) {
+    return std::max(chip, memory) + costs.overlap_loss * std::min(chip, memory);
+  };
+  const double on_chip = before + end;
+  GemmPrediction prediction{costs.launch_us + together(before, dram * (1 - last)) + together(end, dram * last), waves,
+                            block.bound};
   if (dram > on_chip)
     prediction.bound = "DRAM";
   else if (tail > loop)

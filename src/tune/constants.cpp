@@ -11,6 +11,7 @@ namespace {
 constexpr Constant all[] = {
     {"clock_ghz", &GemmCosts::clock_ghz, 1.98, 1.98},  // would only scale all that is counted in cycles
     {"dram_bytes_per_us", &GemmCosts::dram_bytes_per_us, 2e6, 4.8e6},
+    {"l2_bytes_per_us", &GemmCosts::l2_bytes_per_us, 4e6, 60e6},
     {"launch_us", &GemmCosts::launch_us, 1, 10},
     {"fill_cycles", &GemmCosts::fill_cycles, 300, 10000},
     {"flops_16_bit", &GemmCosts::flops_16_bit, 2500, 4096},

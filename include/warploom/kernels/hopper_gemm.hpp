@@ -82,7 +82,7 @@ struct HopperGemm {
   static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
   static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 176 && cluster_k == 1;
   /// The bias comes after the product where its two registers are too many beside the accumulator's.
-  static constexpr bool late_bias = crowded || (fuses && tile_right > 160);
+  static constexpr bool late_bias = fuses && tile_right > 160;
   using Fused = std::conditional_t<fuses && !own_function, Left, void>;
   template <int slots>
   using WriterOf = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, slots, swap, Roles,
@@ -207,7 +207,7 @@ struct HopperGemm {
 
   WARPLOOM_FN void math(Tile tile, bool mine = true) noexcept {  // a warpgroup; not `mine`: one that helps
     const int left = left_of(tile) + rows_before, right = right_of(tile);
-    if constexpr (!late_bias) bias.prepare(left, right);
+    if constexpr (!crowded && !late_bias) bias.prepare(left, right);
     Accumulator sum;
     if (mine) {
       multiply(sum, tile);
@@ -224,6 +224,7 @@ struct HopperGemm {
         if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
+    if constexpr (crowded) bias.prepare(left, right);
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // another CTA has it all
