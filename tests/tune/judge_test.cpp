@@ -19,8 +19,8 @@ TEST(Judge, TheShippedConstantsChooseWell) {
   EXPECT_LT(found.error, 0.25);
 }
 
-/// The same for the layers of the suite `serving`, plans within 35 % of the fastest: 4 of 224 lose more than 5 %, one of
-/// them, 160 tiles on 132 SMs, 12.
+/// The same for the layers of the suite `serving`, plans within 35 % of the fastest: 4 of 224 lose more than 5 %, one
+/// of them, 160 tiles on 132 SMs, 12.
 TEST(Judge, AndForLayersOfModels) {
   const Result<Sweep> serving = read_sweep(WARPLOOM_TEST_DATA "/h200_serving_plans.json");
   ASSERT_TRUE(serving) << serving.error();

@@ -278,9 +278,7 @@ class PatchWriter {
 
  private:
   template <class Accumulator>
-  static constexpr bool in_registers = !requires(Accumulator & sum) {
-    sum.done();
-  };
+  static constexpr bool in_registers = !requires(Accumulator& sum) { sum.done(); };
   static constexpr int first_barrier = 2;
 
   WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
