@@ -93,8 +93,8 @@ struct ReciprocalProbe : Probe<256> {
   }
 };
 
-/// ex2.approx and rcp.approx of all floats from 1 to 2, then of every 509th float there is; of `run_length` results one
-/// hash, and one result as it is.
+/// ex2.approx and rcp.approx of all floats from 1 to 2, then of every 509th float up to 0xfe7ffe03; of `run_length`
+/// results one hash, and one result as it is.
 struct SpecialProbe : Probe<256> {
   static constexpr char name[] = "special-functions";
   static constexpr uint32_t run_length = 1024, stride = 509, count = 2 * (1u << 23) / run_length, words = 4;

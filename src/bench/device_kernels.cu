@@ -107,6 +107,7 @@ __global__ void fill_kernel(OperandFill operand) {
 }
 
 __device__ double activate(Activation activation, double x) {
+  if (activation != Activation::none && isinf(x) && x < 0) return 0;  // the limit; the formulas have 0 times it
   switch (activation) {
     case Activation::none: return x;
     case Activation::relu: return x > 0 ? x : 0.0;

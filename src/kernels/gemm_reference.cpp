@@ -62,6 +62,7 @@ Panel best_panel() {
 }
 
 double activate(Activation activation, double x) {
+  if (activation != Activation::none && std::isinf(x) && x < 0) return 0;  // the limit; the formulas have 0 times it
   switch (activation) {
     case Activation::none: return x;
     case Activation::relu: return x > 0 ? x : 0.0 * x;  // NaN stays NaN

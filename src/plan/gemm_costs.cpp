@@ -91,12 +91,12 @@ GemmCosts blackwell_costs() {
   costs.flops_16_bit = 7700;
   costs.flops_8_bit = 15400;
   costs.operand_bytes = 64;
+  costs.l2_bytes_per_us = 60e6;  // a guess: so much that it hardly counts
   // Fits to Hopper's sweeps trade these against each other; here they stay what an H200's parts were measured as.
   costs.launch_us = 5.9;
   costs.fill_cycles = 1130;
   costs.load_latency_cycles = 1960;
   costs.promotion_exposed = 0.107;
-  costs.l2_bytes_per_us = 60e6;
   costs.straddling = 3.56;
   costs.epilogue_cycles = 1300;
   costs.epilogue_bytes = 38.2;
@@ -136,19 +136,19 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   const auto lefts = static_cast<double>(tiles.left_clusters), rights = static_cast<double>(tiles.right_clusters);
   const double again =
       p.batch * k * size_of(p.a.type) * ((s.swap ? n : m) * (rights - 1) + (s.swap ? m : n) * (lefts - 1));
-  const double dram = bytes / costs.dram_bytes_per_us + again / costs.l2_bytes_per_us;
-  // The last wave may be a few clusters, which do not keep DRAM busy: it is looked at by itself.
+  const double dram = bytes / costs.dram_bytes_per_us, l2 = again / costs.l2_bytes_per_us, memory = dram + l2;
+  // The last wave may be a few clusters, which do not keep memory busy: it is looked at by itself.
   const double cycles_per_us = costs.clock_ghz * 1e3;
   const double last = 1 - (turns - 1) * clusters / static_cast<double>(items);
   const double before = (turns - 1) * others / cycles_per_us, end = (costs.fill_cycles + loop + tail) / cycles_per_us;
-  auto together = [&](double chip, double memory) {
-    return std::max(chip, memory) + costs.overlap_loss * std::min(chip, memory);
+  auto together = [&](double chip, double bytes_us) {
+    return std::max(chip, bytes_us) + costs.overlap_loss * std::min(chip, bytes_us);
   };
   const double on_chip = before + end;
-  GemmPrediction prediction{costs.launch_us + together(before, dram * (1 - last)) + together(end, dram * last), waves,
-                            block.bound};
-  if (dram > on_chip)
-    prediction.bound = "DRAM";
+  GemmPrediction prediction{costs.launch_us + together(before, memory * (1 - last)) + together(end, memory * last),
+                            waves, block.bound};
+  if (memory > on_chip)
+    prediction.bound = dram >= l2 ? "DRAM" : "L2";
   else if (tail > loop)
     prediction.bound = "epilogue";
   return prediction;

@@ -38,7 +38,7 @@ struct GemmCosts {
   double split_cycles = 4500;           ///< the counter's round trip
   double cluster_sum_cycles = 1670;     ///< the same within a cluster
   double not_hidden = 0.194;            ///< of the shorter parts of a K block, what does not hide under the longest
-  double overlap_loss = 0.5;            ///< of the shorter of chip and DRAM time, what does not hide under the longer
+  double overlap_loss = 0.5;            ///< of the shorter of chip and memory time, what does not hide under the longer
 };
 
 /// For a B200, unmeasured: rates from its data sheet (2.25 PFLOP/s dense in 16 bits, 4.5 in 8, 8 TB/s, 148 SMs at 1.85

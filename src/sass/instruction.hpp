@@ -3,7 +3,6 @@
 // Fields as found by comparing what ptxas writes with what the disassembler shows (docs/hardware.md §8.5).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace warploom::sass {

@@ -99,8 +99,7 @@ bool enough(const std::vector<Found>& found, size_t expected) {
   if (found.size() >= expected) return true;
   fmt::print(stderr,
              "warploom-hints: {} kernels with promotion, expected {}: is the code compressed, or does this compiler "
-             "write it in "
-             "another form? (-DWARPLOOM_GPU_STRICT=OFF builds Warploom all the same.)\n",
+             "write it in another form? (-DWARPLOOM_GPU_STRICT=OFF builds Warploom all the same.)\n",
              found.size(), expected);
   return false;
 }

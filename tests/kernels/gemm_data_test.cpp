@@ -195,6 +195,22 @@ TEST(GemmData, ANanThatTheAnswerHasIsRight) {
     }
 }
 
+TEST(GemmData, OfMinusInfinityAnActivationMakesZero) {
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
+    SCOPED_TRACE(static_cast<int>(activation));
+    constexpr int m = few_rows, n = 20, k = 16;
+    const std::vector<uint16_t> b(n * k, static_cast<uint16_t>(encode_value(DType::bf16, 1.0f)));
+    std::vector<uint16_t> a(static_cast<size_t>(m) * k, 0);
+    a[k + 3] = static_cast<uint16_t>(encode_value(DType::bf16, -INFINITY));  // row 1; of zeros each makes zeros
+    GemmData data({.m = m, .n = n, .k = k, .activation = activation}, {.a = a.data(), .b = b.data()});
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) store_bits(DType::bf16, element_of_d(data.problem(), i, j), 0);
+    EXPECT_TRUE(data.acceptable(data.compare()));
+    store_bits(DType::bf16, element_of_d(data.problem(), 1, 4), nan_bits(DType::bf16));
+    EXPECT_FALSE(data.acceptable(data.compare()));
+  }
+}
+
 TEST(GemmData, AnInfinityIsRightOnlyWhereTheAnswerIsOne) {
   for (int m : {few_rows, many_rows})
     for (DType d : {DType::bf16, DType::f16, DType::f32}) {

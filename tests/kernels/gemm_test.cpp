@@ -155,8 +155,8 @@ TEST(GemmEpilogues, EveryCombination) {
 TEST(GemmEpilogues, TheLastTileOfACta) {
   const char* const schedules[] = {"eager", "lazy", "adversarial", "random:7"};
   size_t turn = 0;
-  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-128x224-coop-2x1", "bf16-kk-128x160-pp-2x1",
-                          "bf16-kk-128x128-pp-1x2", "e4m3-blocks-128x192-coop-2x1"}) {
+  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-128x224-coop-2x1", "bf16-kk-128x176-pp-2x1",
+                          "bf16-kk-128x160-pp-2x1", "bf16-kk-128x128-pp-1x2", "e4m3-blocks-128x192-coop-2x1"}) {
     const Result<const GemmConfig*> config = find_gemm_config(key);
     ASSERT_TRUE(config) << key;
     const GemmShape& s = (*config)->shape;

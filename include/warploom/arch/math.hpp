@@ -19,8 +19,8 @@ WARPLOOM_FN float absolute(float a) noexcept;                 ///< abs.f32; of a
 /// 1 / a, correctly rounded, for 2^-126 <= a < 2^126; 0 for 2^126 * (1 + 2^-20) < a < 2^128, whose reciprocals are
 /// subnormal. rcp.approx.ftz.f32 and a Newton step; no other a may be given.
 WARPLOOM_FN float reciprocal(float a) noexcept;
-/// ex2.approx.ftz.f32: 2^a, one unit in the last place off or less, but a is cut off 23 bits behind the point; of a
-/// subnormal result 0
+/// ex2.approx.ftz.f32: 2^a, off by less than 2^-22.6 of it (two units in the last place), where a is cut off 23 bits
+/// behind the point; of a subnormal result 0
 WARPLOOM_FN float exp2_approx(float a) noexcept;
 WARPLOOM_FN float reciprocal_approx(float a) noexcept;  ///< rcp.approx.ftz.f32: 1 / a, one unit off or less
 WARPLOOM_FN float as_float(uint32_t bits) noexcept;

@@ -6,11 +6,12 @@
 //   value = activate(params.activation, value);
 //   value = narrow::silu(value);                       // 6; gelu_tanh 8, gelu 17: for a result of 16 bits or fewer
 //
-// silu and gelu_tanh are x / (1 + q), q a power of two; x is cut off from below where the reciprocal becomes 0, and for
-// the exponent also from above, so that infinities do no harm. gelu is relu(x) - |x| P(|x|), where P, from 1/2 at 0
-// down to 0, is the part of |x| that a negative x keeps and a positive one loses. A NaN comes through the maximum with
-// x. Where the result is larger than 1e-30 it is off by less than 4.25 units in the last place, by more than 2 for
-// fewer than 2 of 100 inputs (tests/kernels/activation_test.cpp). The constants come from tools/activation_fit.py.
+// Those of fp32: silu and gelu_tanh are x / (1 + q), q a power of two; x is cut off from below where the reciprocal
+// becomes 0, and for the exponent also from above, so that infinities do no harm. gelu is relu(x) - |x| P(|x|), where
+// P, from 1/2 at 0 down to 0, is the part of |x| that a negative x keeps and a positive one loses. A NaN comes through
+// the maximum with x. Where the result is larger than 1e-30 it is off by less than 4.25 units in the last place, by
+// more than 2 for fewer than 2 of 100 inputs (tests/kernels/activation_test.cpp). The constants come from
+// tools/activation_fit.py.
 #pragma once
 
 #include "warploom/arch/math.hpp"
@@ -82,7 +83,7 @@ WARPLOOM_FN float silu(float x) noexcept {
 /// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
 WARPLOOM_FN float gelu_tanh(float x) noexcept {
   constexpr float linear = -2.30220819f, cubic = -0.102943240f;  // 2 sqrt(2/pi) log2(e), and 0.044715 times that
-  const float least = arch::maximum_or_nan(x, -16.0f);
+  const float least = arch::maximum_or_nan(x, -16.0f);           // below, the power is infinite and the reciprocal 0
   const float slope = arch::fma(arch::multiply(least, least), cubic, linear);
   const float power = arch::exp2_approx(arch::multiply(least, slope));
   return arch::multiply(least, arch::reciprocal_approx(arch::add(power, 1.0f)));
@@ -90,7 +91,7 @@ WARPLOOM_FN float gelu_tanh(float x) noexcept {
 
 /// x Phi(x) = relu(x) - a Phi(-a), a = |x|, with Phi(-a) = e^(-a^2/2) times a polynomial in r = 1 / (1 + 0.36 a)
 WARPLOOM_FN float gelu(float x) noexcept {
-  const float a = arch::minimum(arch::absolute(x), 14.0f);
+  const float a = arch::minimum(arch::absolute(x), 14.0f);  // beyond, the power is 0
   const float power = arch::exp2_approx(arch::multiply(arch::multiply(a, a), -0.5f * log2_e));
   const float r = arch::reciprocal_approx(arch::fma(a, 0.36f, 1.0f));
   float tail = arch::fma(r, 0x1.8657a4p-5f, -0x1.74504ap-3f);

@@ -78,11 +78,11 @@ struct HopperGemm {
   static constexpr bool ends_in_turn =
       schedule == HopperSchedule::cooperative && scaling == Scaling::none && tile_left * tile_right > 128 * 128;
   static constexpr uint32_t turn_barrier = 5;
-  /// Ping-pong hides an epilogue that is quick enough.
   static constexpr bool own_function = !std::is_same_v<Function, ChosenActivation>;
+  /// Ping-pong hides an epilogue that is quick enough.
   static constexpr bool fuses = ping_pong && !scaled && sizeof(Left) == 2 && tile_right <= 176 && cluster_k == 1;
   /// The bias comes after the product where its two registers are too many beside the accumulator's.
-  static constexpr bool late_bias = fuses && tile_right > 160;
+  static constexpr bool late_bias = fuses && !own_function && tile_right > 160;
   using Fused = std::conditional_t<fuses && !own_function, Left, void>;
   template <int slots>
   using WriterOf = PatchWriter<Params, group_rows, tile_right, patch_columns, Roles::groups, slots, swap, Roles,
@@ -224,7 +224,7 @@ struct HopperGemm {
         if (parts.splits == 0) return;  // another CTA finishes the tile
       }
     }
-    if constexpr (crowded) bias.prepare(left, right);
+    if constexpr (crowded) bias.prepare(left, right);  // not `bring`: ptxas would free slots later in the main loop
     if constexpr (cluster_k > 1) {
       typename Meeting::Whole whole;
       if (!meeting.meet(sum, whole)) return;  // another CTA has it all

@@ -1,5 +1,5 @@
-// The two functions of the GPU's special function unit that kernels use, with its bits for every float: as an H200
-// returned them (docs/model.md).
+// The two functions of the GPU's special function unit that kernels use, with its bits: an H200 was asked for every
+// mantissa, and for samples of every sign and exponent (docs/hardware.md §7.2).
 #pragma once
 
 namespace warploom::loom {

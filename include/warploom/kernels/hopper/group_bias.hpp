@@ -31,7 +31,7 @@ class GroupBias {
   WARPLOOM_FN void stage() noexcept {
     if (params_.bias_along != BiasAlong::none) store(registers_);
   }
-  /// Both at once: nothing is kept from one tile to the next.
+  /// Both at once: nothing is kept in registers during the product.
   WARPLOOM_FN void bring(int left, int right) noexcept {
     if (params_.bias_along == BiasAlong::none) return;
     uint32_t bits[count];
