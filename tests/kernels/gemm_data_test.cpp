@@ -200,13 +200,17 @@ TEST(GemmData, OfMinusInfinityAnActivationMakesZero) {
     SCOPED_TRACE(static_cast<int>(activation));
     constexpr int m = few_rows, n = 20, k = 16;
     const std::vector<uint16_t> b(n * k, static_cast<uint16_t>(encode_value(DType::bf16, 1.0f)));
-    std::vector<uint16_t> a(static_cast<size_t>(m) * k, 0);
-    a[k + 3] = static_cast<uint16_t>(encode_value(DType::bf16, -INFINITY));  // row 1; of zeros each makes zeros
-    GemmData data({.m = m, .n = n, .k = k, .activation = activation}, {.a = a.data(), .b = b.data()});
+    const std::vector<uint16_t> a(static_cast<size_t>(m) * k, b[0]);
+    std::vector<uint16_t> c(static_cast<size_t>(m) * n, 0);
+    for (int j = 0; j < n; ++j) c[n + j] = static_cast<uint16_t>(encode_value(DType::bf16, -INFINITY));  // row 1
+    GemmData data({.m = m, .n = n, .k = k, .activation = activation, .beta = 1.0f},
+                  {.a = a.data(), .b = b.data(), .c = c.data()});
+    const GemmProblem p = data.problem();
     for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) store_bits(DType::bf16, element_of_d(data.problem(), i, j), 0);
+      for (int j = 0; j < n; ++j)
+        store_bits(DType::bf16, element_of_d(p, i, j), i == 1 ? 0 : encode_value(DType::bf16, k));
     EXPECT_TRUE(data.acceptable(data.compare()));
-    store_bits(DType::bf16, element_of_d(data.problem(), 1, 4), nan_bits(DType::bf16));
+    store_bits(DType::bf16, element_of_d(p, 1, 4), nan_bits(DType::bf16));
     EXPECT_FALSE(data.acceptable(data.compare()));
   }
 }
