@@ -59,7 +59,7 @@ double instructions_of(Activation activation, DType type) {
     case Activation::relu: return 1;
     case Activation::silu: return narrow ? 6 : 16;
     case Activation::gelu_tanh: return narrow ? 8 : 23;
-    case Activation::gelu: return narrow ? 17 : 33;
+    case Activation::gelu: return narrow ? 16 : 33;
   }
   return 0;
 }

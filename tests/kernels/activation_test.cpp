@@ -79,36 +79,6 @@ struct Tally {
   }
 };
 
-TEST(Activation, EveryExponent) {
-  for (const Function& function : functions) {
-    Tally tally;
-    for (uint64_t bits = 0; bits < 1ull << 32; bits += 24'593) {
-      const float x = arch::as_float(static_cast<uint32_t>(bits));
-      if (std::isfinite(x)) tally.add(function, x);
-    }
-    tally.expect_good(function.name);
-    EXPECT_GT(tally.count, 120'000u);
-  }
-}
-
-TEST(Activation, WhereTheyBend) {
-  for (const Function& function : functions) {
-    Tally tally;
-    for (int i = -150'000; i < 150'000; ++i) tally.add(function, static_cast<float>(i) * 1.0437e-4f);
-    tally.expect_good(function.name);
-  }
-}
-
-TEST(ActivationFull, EveryFloatWhereTheyBend) {
-  for (const Function& function : functions) {
-    Tally tally;
-    for (const uint32_t sign : {0u, 0x80000000u})
-      for (uint32_t bits = arch::as_bits(1e-3f); bits < arch::as_bits(90.0f); ++bits)
-        tally.add(function, arch::as_float(bits | sign));
-    tally.expect_good(function.name);
-  }
-}
-
 /// The largest relative error of a function for 16 bits, in two ranges of results; and how often its bf16 or f16 is not
 /// the nearest.
 struct NarrowTally {
@@ -138,34 +108,51 @@ struct NarrowTally {
   }
 };
 
+/// Of each function a tally over the floats that `visit` hands on; of how many, at least, it counts the result.
+template <class Tally, size_t count, class Visit>
+void expect_good(const Function (&list)[count], uint32_t least, Visit&& visit) {
+  for (const Function& function : list) {
+    Tally tally;
+    visit([&](float x) { tally.add(function, x); });
+    tally.expect_good(function.name);
+    EXPECT_GT(tally.count, least) << function.name;
+  }
+}
+/// Every exponent, both signs.
+void everywhere(auto&& check) {
+  for (uint64_t bits = 0; bits < 1ull << 32; bits += 24'593) {
+    const float x = arch::as_float(static_cast<uint32_t>(bits));
+    if (std::isfinite(x)) check(x);
+  }
+}
+/// Every float from 1e-3 to 90, both signs.
+void where_they_bend(auto&& check) {
+  for (const uint32_t sign : {0u, 0x80000000u})
+    for (uint32_t bits = arch::as_bits(1e-3f); bits < arch::as_bits(90.0f); ++bits) check(arch::as_float(bits | sign));
+}
+/// Multiples of a step, both signs.
+auto evenly(int steps, float step) {
+  return [=](auto&& check) {
+    for (int i = -steps; i < steps; ++i) check(static_cast<float>(i) * step);
+  };
+}
+
+TEST(Activation, EveryExponent) {
+  expect_good<Tally>(functions, 120'000, [](auto&& check) { everywhere(check); });
+}
+TEST(Activation, WhereTheyBend) { expect_good<Tally>(functions, 100'000, evenly(150'000, 1.0437e-4f)); }
+TEST(ActivationFull, EveryFloatWhereTheyBend) {
+  expect_good<Tally>(functions, 100'000, [](auto&& check) { where_they_bend(check); });
+}
+
 TEST(Activation, NarrowEveryExponent) {
-  for (const Function& function : narrow_functions) {
-    NarrowTally tally;
-    for (uint64_t bits = 0; bits < 1ull << 32; bits += 24'593) {
-      const float x = arch::as_float(static_cast<uint32_t>(bits));
-      if (std::isfinite(x)) tally.add(function, x);
-    }
-    tally.expect_good(function.name);
-    EXPECT_GT(tally.count, 80'000u);
-  }
+  expect_good<NarrowTally>(narrow_functions, 80'000, [](auto&& check) { everywhere(check); });
 }
-
 TEST(Activation, NarrowWhereTheyBend) {
-  for (const Function& function : narrow_functions) {
-    NarrowTally tally;
-    for (int i = -300'000; i < 300'000; ++i) tally.add(function, static_cast<float>(i) * 2.347e-4f);
-    tally.expect_good(function.name);
-  }
+  expect_good<NarrowTally>(narrow_functions, 100'000, evenly(300'000, 2.347e-4f));
 }
-
 TEST(ActivationFull, NarrowEveryFloatWhereTheyBend) {
-  for (const Function& function : narrow_functions) {
-    NarrowTally tally;
-    for (const uint32_t sign : {0u, 0x80000000u})
-      for (uint32_t bits = arch::as_bits(1e-3f); bits < arch::as_bits(90.0f); ++bits)
-        tally.add(function, arch::as_float(bits | sign));
-    tally.expect_good(function.name);
-  }
+  expect_good<NarrowTally>(narrow_functions, 100'000, [](auto&& check) { where_they_bend(check); });
 }
 
 TEST(Activation, NegativeTailsEndAtZero) {

@@ -4,7 +4,7 @@
 //
 //   value = activate<Activation::silu>(value);         // 16 instructions; gelu_tanh 23, gelu 33, relu 1
 //   value = activate(params.activation, value);
-//   value = narrow::silu(value);                       // 6; gelu_tanh 8, gelu 17: for a result of 16 bits or fewer
+//   value = narrow::silu(value);                       // 6; gelu_tanh 8, gelu 16: for a result of 16 bits or fewer
 //
 // Those of fp32: silu and gelu_tanh are x / (1 + q), q a power of two; x is cut off from below where the reciprocal
 // becomes 0, and for the exponent also from above, so that infinities do no harm. gelu is relu(x) - |x| P(|x|), where
