@@ -2,11 +2,12 @@
 """Warploom's GEMMs beside PyTorch's (and DeepGEMM's, where it is installed), launch by launch in one process.
 
     python3 bench/peers.py                              bf16 and blockwise FP8, the shapes of the dense suite
+    python3 bench/peers.py --suite decode --kind blockwise
     python3 bench/peers.py --shape 4096x7168x2048 --kind bf16 --repeat 30 --json peers.json
 
 Needs PyTorch and build/gpu/bin/libwarploom_gpu_c.so (./dev gpu build). The protocol is that of `warploom-bench`, cold:
-256 MB are written before every launch, the chip idles for a moment, contenders take turns, the median counts. Every
-result is compared with the product in fp32 (fp64 for the sampled rows); a wrong one makes the exit status 1.
+256 MB are written before every launch, the chip idles for a moment, contenders take turns, the median counts; operands of
+up to 256 MB lie in four places in turn, because where they lie moves a small launch by up to 5 %. Every result is compared with the product in fp32 (fp64 for the sampled rows); a wrong one makes the exit status 1.
 """
 
 import argparse
@@ -25,6 +26,9 @@ A_ROWS_B_BLOCKS = 1
 SHAPES = ["4096x2112x7168", "4096x24576x1536", "4096x32768x512", "4096x7168x16384", "4096x4096x7168", "4096x7168x2048",
           "4096x4096x4096", "8192x8192x8192", "2048x2048x2048", "16384x4096x4096", "128x7168x2048", "128x4096x7168",
           "64x2112x7168", "64x24576x1536", "16x8192x8192", "1x8192x8192"]
+DECODE = [f"{m}x{weights}" for weights in ("7168x2048", "4096x7168", "2112x7168", "24576x1536", "8192x8192")
+          for m in (1, 2, 4, 8, 16, 32, 64)]
+OTHER_PRODUCT = "_scaled_mm tensor"  # one scale per tensor: less work
 
 
 class Problem(ctypes.Structure):
@@ -162,7 +166,7 @@ def contenders_blockwise(loom, m, n, k):
     one = torch.ones((), device="cuda")
     try:
         torch_d = torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
-        found["_scaled_mm tensor"] = (
+        found[OTHER_PRODUCT] = (
             lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True), None, "")
         del torch_d
     except (RuntimeError, ValueError, AttributeError):
@@ -189,26 +193,44 @@ def contenders_blockwise(loom, m, n, k):
     return found, rows, want
 
 
-def measure(found, repeat, pause):
+def places_of(m, n, k, kind):
+    size = 2 if kind == "bf16" else 1
+    return 4 if (m * k + n * k) * size + 2 * m * n <= 256 << 20 else 1
+
+
+def measure(places, repeat, pause):
+    """{name: median microseconds}. `places`: the same contenders over operands that lie elsewhere."""
     cycles = int(pause * 1e-3 * 1.98e9)
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
-    times = {name: [] for name in found}
-    for turn in range(repeat + 1):
+    times = {name: [] for name in places[0]}
+    for turn in range(len(places) + repeat):
         events = {}
-        order = list(found) if turn % 2 == 0 else list(reversed(found))
+        order = list(times) if turn % 2 == 0 else list(reversed(times))
         for name in order:
             flush.fill_(turn & 0xff)
             torch.cuda._sleep(cycles)  # a thread of the GPU counts; what is timed is enqueued meanwhile
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             begin.record()
-            found[name][0]()
+            places[turn % len(places)][name][0]()
             end.record()
             events[name] = (begin, end)
         torch.cuda.synchronize()
-        if turn > 0:  # the first round is not counted
+        if turn >= len(places):  # the first round of each is not counted
             for name, (begin, end) in events.items():
                 times[name].append(1e3 * begin.elapsed_time(end))
     return {name: statistics.median(all_times) for name, all_times in times.items()}
+
+
+def summary(rows, name):
+    """Our speed over that of a contender, or of the best of them for the name "best", in the cases that have it."""
+    ratios = []
+    for row in rows:
+        others = {other: us for other, us in row["us"].items() if other not in ("warploom", OTHER_PRODUCT)}
+        theirs = min(others.values(), default=None) if name == "best" else row["us"].get(name)
+        if theirs is not None:
+            ratios.append(theirs / row["us"]["warploom"])
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return f"/{name}: mean {mean:.3f}, least {min(ratios):.3f}, {sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} at 1 or more"
 
 
 def main():
@@ -216,6 +238,7 @@ def main():
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser.add_argument("--library", default=os.path.join(folder, "build/gpu/bin/libwarploom_gpu_c.so"))
     parser.add_argument("--shape", action="append", help="MxNxK; may be given several times")
+    parser.add_argument("--suite", choices=["dense", "decode"], default="dense", help="shapes, where none is given")
     parser.add_argument("--kind", choices=["bf16", "blockwise"], action="append")
     parser.add_argument("--repeat", type=int, default=30)
     parser.add_argument("--pause", type=float, default=2.0, help="milliseconds of idling before each launch")
@@ -226,10 +249,15 @@ def main():
     rows_out, wrong = [], 0
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}")
     for kind in arguments.kind or ["bf16", "blockwise"]:
-        for text in arguments.shape or SHAPES:
+        rows_of_kind = []
+        for text in arguments.shape or (SHAPES if arguments.suite == "dense" else DECODE):
             m, n, k = (int(part) for part in text.split("x"))
             make = contenders_bf16 if kind == "bf16" else contenders_blockwise
             found, rows, want = make(loom, m, n, k)
+            places, between = [found], []
+            while len(places) < places_of(m, n, k, kind):
+                between.append(torch.empty((3 << 20) * len(places) + 512, dtype=torch.uint8, device="cuda"))
+                places.append(make(loom, m, n, k)[0])
             errors = {}
             for name, (launch, d, _) in found.items():
                 launch()
@@ -240,15 +268,19 @@ def main():
                 if not errors[name] < (0.006 if kind == "bf16" else 0.02):
                     wrong += 1
                     print(f"WRONG: {kind} {text}, {name}: error {errors[name]:.3g}")
-            times = measure(found, arguments.repeat, arguments.pause)
+            times = measure(places, arguments.repeat, arguments.pause)
             tflops = {name: 2e-6 * m * n * k / us for name, us in times.items()}
             print(f"{kind:9} {text:18} " + "  ".join(f"{name} {value:7.1f}" for name, value in tflops.items())
                   + "  TFLOP/s; " + ", ".join(f"/{name} {times[name] / times['warploom']:.3f}" for name in times if name != "warploom")
                   + f"; {found['warploom'][2]}", flush=True)
-            rows_out.append({"kind": kind, "m": m, "n": n, "k": k, "us": times, "tflops": tflops, "error": errors,
-                             "plan": found["warploom"][2]})
-            del found, want
+            rows_of_kind.append({"kind": kind, "m": m, "n": n, "k": k, "us": times, "tflops": tflops, "error": errors,
+                                 "plan": found["warploom"][2]})
+            del found, want, places, between
             torch.cuda.empty_cache()
+        names = {name: None for row in rows_of_kind for name in row["us"] if name != "warploom"}
+        for name in [*names, "best"] if names else []:
+            print(f"{kind:9} {summary(rows_of_kind, name)}", flush=True)
+        rows_out += rows_of_kind
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows_out}, file, indent=1)

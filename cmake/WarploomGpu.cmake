@@ -83,10 +83,15 @@ set(strict "-Werror=all-warnings;-Xptxas=-v,--warn-on-spills;")
 if(NOT WARPLOOM_GPU_STRICT)
   set(strict "-Xptxas=-v;")
 endif()
-# Line information is four fifths of a kernel and compresses well: the library would be 51 MB and is 15 MB
-# like this, most of it the kernels that are not compressed (below).
+# For ncu's view of the source and compute-sanitizer's lines. The code is the same; a file takes a tenth longer to
+# compile, and the library is as large again.
+option(WARPLOOM_GPU_LINES "Line information in the GPU kernels" OFF)
+set(lines "")
+if(WARPLOOM_GPU_LINES)
+  set(lines "-lineinfo;")
+endif()
 set(gpu_options
-  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-lineinfo;-compress-mode=size;--fmad=false;--expt-relaxed-constexpr;${strict}-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;${lines}-compress-mode=size;--fmad=false;--expt-relaxed-constexpr;${strict}-Xcompiler=-Wall,-Wextra,-ffp-contract=off>")
 set(nvcc_launcher "${PROJECT_SOURCE_DIR}/cmake/nvcc_strict.sh")
 if(NOT WARPLOOM_GPU_STRICT)
   set(nvcc_launcher "${CMAKE_COMMAND};-E;env;WARPLOOM_GPU_STRICT=0;${nvcc_launcher}")

@@ -11,6 +11,7 @@
 #include "warploom/arch/mbarrier_token.hpp"
 #include "warploom/arch/tma_forms.hpp"
 #include "warploom/types/convert.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

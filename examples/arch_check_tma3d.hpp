@@ -5,6 +5,7 @@
 
 #include "arch_check_kernel.hpp"
 #include "check.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

@@ -4,6 +4,7 @@
 #include "blackwell_gemm_kernel.hpp"
 #include "check.hpp"
 #include "warploom/types/convert.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

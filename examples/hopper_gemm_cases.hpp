@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "hopper_gemm_kernel.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

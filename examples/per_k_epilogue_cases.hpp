@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "per_k_epilogue_kernel.hpp"
 #include "warploom/types/convert.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

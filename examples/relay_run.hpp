@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "relay_kernel.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

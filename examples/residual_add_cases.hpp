@@ -7,6 +7,7 @@
 
 #include "check.hpp"
 #include "residual_add_kernel.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "two_stage_copy_kernel.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
 

@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "warploom/types/convert.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 #include "wgmma_check_kernel.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ["-std=c++20", "-O3", "-lineinfo", "--fmad=false", "--expt-relaxed-constexpr", "-Werror=all-warnings",
+FLAGS = ["-std=c++20", "-O3", "--fmad=false", "--expt-relaxed-constexpr", "-Werror=all-warnings",
          "-Xptxas=-v,--warn-on-spills", "-Xcompiler=-Wall,-Wextra,-ffp-contract=off",
          "-gencode=arch=compute_100a,code=sm_100a", "-DCCCL_DISABLE_FP16_SUPPORT",
          "-DCCCL_DISABLE_BF16_SUPPORT", "-DCCCL_DISABLE_FP8_SUPPORT", "-Xcompiler=-O0,-g0"]

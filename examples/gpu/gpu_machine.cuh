@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "../check.hpp"
-#include "warploom/types/tensor_map.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 /// Compute capability that programs are compiled for which run on more than one.
 #ifndef WARPLOOM_GPU_MAJOR

@@ -165,17 +165,22 @@ std::string launch(const Prepared& prepared, Stream stream, bool overlap_previou
   const GemmKernel& kernel = prepared.launch->kernel;
   if (what.grid.x == 0) return "";
   cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {what.cluster.x, what.cluster.y, what.cluster.z};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  unsigned count = 0;
+  if (kernel.shape.cluster_size() > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {what.cluster.x, what.cluster.y, what.cluster.z};
+  }
+  if (overlap_previous) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = {what.grid.x, what.grid.y, what.grid.z};
   config.blockDim = {what.threads, 1, 1};
   config.dynamicSmemBytes = what.shared_bytes;
   config.stream = stream;
   config.attrs = attributes;
-  config.numAttrs = overlap_previous ? 2 : 1;
+  config.numAttrs = count;
   void* arguments[] = {const_cast<GemmParams*>(&what.params)};
   return text(cudaLaunchKernelExC(&config, kernel.entry, arguments), kernel.key);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "warploom/kernels/gemm_problem.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom {
 

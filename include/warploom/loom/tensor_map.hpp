@@ -3,7 +3,7 @@
 
 #include "warploom/types/chip.hpp"
 #include "warploom/types/result.hpp"
-#include "warploom/types/tensor_map.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::loom {
 

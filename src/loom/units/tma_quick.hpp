@@ -2,7 +2,7 @@
 // extent 1), wholly inside the tensor, nothing converted, rows as long as the swizzle's span.
 #pragma once
 
-#include "warploom/types/tensor_map.hpp"
+#include "warploom/types/tensor_map_args.hpp"
 
 namespace warploom::loom {
 

@@ -36,13 +36,13 @@ WARPLOOM_FN T load_cluster(SharedAddress source) noexcept {
                  : "r"(source.value)
                  : "memory");
   }
-  return ::cuda::std::bit_cast<T>(word);
+  return detail::as_bits_of<T>(word);
 }
 // st.shared::cluster{.v2,.v4}.{u8,u16,u32}
 template <class T>
 WARPLOOM_FN void store_cluster(SharedAddress destination, T value) noexcept {
   using Word = detail::access_word<T>;
-  const Word word = ::cuda::std::bit_cast<Word>(value);
+  const Word word = detail::as_bits_of<Word>(value);
   if constexpr (sizeof(T) == 1) {
     asm volatile("st.shared::cluster.u8 [%0], %1;" ::"r"(destination.value), "r"(static_cast<uint32_t>(word))
                  : "memory");

@@ -1,7 +1,7 @@
 // The GPU side of arch/fence.hpp.
 #pragma once
 
-#include <cuda/ptx>
+#include "warploom/arch/gpu/ptx.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 

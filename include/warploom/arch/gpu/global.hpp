@@ -11,14 +11,14 @@ template <class T>
 WARPLOOM_FN T load_global(const T* source) noexcept {
   using Word = detail::access_word<T>;
   __builtin_assume(__isGlobal(source));
-  return ::cuda::std::bit_cast<T>(*reinterpret_cast<const Word*>(source));
+  return detail::as_bits_of<T>(*reinterpret_cast<const Word*>(source));
 }
 // st.global
 template <class T>
 WARPLOOM_FN void store_global(T* destination, T value) noexcept {
   using Word = detail::access_word<T>;
   __builtin_assume(__isGlobal(destination));
-  *reinterpret_cast<Word*>(destination) = ::cuda::std::bit_cast<Word>(value);
+  *reinterpret_cast<Word*>(destination) = detail::as_bits_of<Word>(value);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -36,12 +36,12 @@ WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexce
 template <class T>
 WARPLOOM_FN T load_shared(const T* source) noexcept {
   using Word = detail::access_word<T>;
-  return ::cuda::std::bit_cast<T>(*reinterpret_cast<const Word*>(source));
+  return detail::as_bits_of<T>(*reinterpret_cast<const Word*>(source));
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
   using Word = detail::access_word<T>;
-  *reinterpret_cast<Word*>(destination) = ::cuda::std::bit_cast<Word>(value);
+  *reinterpret_cast<Word*>(destination) = detail::as_bits_of<Word>(value);
 }
 
 // st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [a], {b, ...}, [mbar]

@@ -58,6 +58,7 @@ class PromotedSum {
   }
 
   WARPLOOM_FN float value(int block, int i) const noexcept { return sum_[block][i]; }
+  WARPLOOM_FN void set(int block, int i, float value) noexcept { sum_[block][i] = value; }
 
  private:
   static constexpr int at_once = columns % 32 == 0 ? 32 : 16;  ///< columns

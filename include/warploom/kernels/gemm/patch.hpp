@@ -3,8 +3,9 @@
 // 256 bits from tensor memory brings them so. fp32 arithmetic and one rounding: acc -> * alpha -> + beta * C -> + bias
 // -> activation -> cast.
 //
-//   Patch<64, false> patch(place);  patch.take(sum, block, first, alpha);      // every thread of the group
-//   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);  patch.apply(Activation::silu, DType::bf16);
+//   Patch<64, false> patch(place);  patch.take(sum, block, first);             // every thread of the group
+//   patch.add_residual(beta, c_type, slots);  patch.add_bias(bias, true);
+//   patch.apply<false>(Activation::silu, DType::bf16);
 //   patch.stage(DType::bf16, slots);                        // to shared memory, as the output's tensor map asks
 //
 // A slot is lines of 128 bytes: line r holds row r of the output in 16 bits, all columns of the patch. In f32 a patch
@@ -66,24 +67,17 @@ class Patch {
 
   WARPLOOM_FN explicit Patch(const GroupPlace& place) noexcept : place_(place) {}
 
-  /// Registers [first, first + values) of a block of the accumulator, times alpha.
-  template <class Accumulator>
-  WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
-    if constexpr (requires { sum.take(v_, block, first, alpha); }) {
-      sum.take(v_, block, first, alpha);
-    } else if (alpha == 1.0f) {  // most often
-      take(sum, block, first);
-    } else {
-      WARPLOOM_UNROLL
-      for (int i = 0; i < values; ++i) v_[i] = arch::multiply(alpha, sum.value(block, first + i));
-    }
-  }
-
-  /// The same where alpha is 1: in registers these are not even copies.
+  /// Registers [first, first + values) of a block of the accumulator. In registers these are not even copies.
   template <class Accumulator>
   WARPLOOM_FN void take(const Accumulator& sum, int block, int first) noexcept {
     WARPLOOM_UNROLL
     for (int i = 0; i < values; ++i) v_[i] = sum.value(block, first + i);
+  }
+
+  /// The same, times alpha, of one that is not in registers.
+  template <class Accumulator>
+  WARPLOOM_FN void take(const Accumulator& sum, int block, int first, float alpha) noexcept {
+    sum.take(v_, block, first, alpha);
   }
 
   /// The same of sums that lie in memory in parts.
@@ -150,9 +144,32 @@ class Patch {
     WARPLOOM_UNROLL
     for (int i = 0; i < values; ++i) v_[i] = f(v_[i]);
   }
-  /// The activation and the type of D are the same for the whole launch: one branch, then straight code.
+  /// The same four values at a time, the others moving up behind them, for an `f` of many instructions: they stand
+  /// there four times instead of `values` times, and compile sooner, for a move more per value.
+  template <class F>
+  WARPLOOM_FN void each_in_turn(F&& f) noexcept {
+    WARPLOOM_ROLLED
+    for (int i = 0; i < values; i += 4) {
+      float next[4];
+      WARPLOOM_UNROLL
+      for (int j = 0; j < 4; ++j) next[j] = f(v_[j]);
+      WARPLOOM_UNROLL
+      for (int j = 0; j < values - 4; ++j) v_[j] = v_[j + 4];
+      WARPLOOM_UNROLL
+      for (int j = 0; j < 4; ++j) v_[values - 4 + j] = next[j];
+    }
+  }
+  /// The activation and the type of D are the same for the whole launch: one branch, then straight code. `compact`: the
+  /// accurate functions, those of a D in f32, in turn.
+  template <bool compact>
   WARPLOOM_FN void apply(Activation activation, DType type) noexcept {
     const bool narrow = type != DType::f32;
+    const auto accurate = [&](auto&& f) WARPLOOM_LAMBDA {
+      if constexpr (compact)
+        each_in_turn(f);
+      else
+        each(f);
+    };
     switch (activation) {
       case Activation::none: break;
       case Activation::relu: each([](float x) WARPLOOM_LAMBDA { return relu(x); }); break;
@@ -160,19 +177,19 @@ class Patch {
         if (narrow)
           each([](float x) WARPLOOM_LAMBDA { return narrow::gelu(x); });
         else
-          each([](float x) WARPLOOM_LAMBDA { return gelu(x); });
+          accurate([](float x) WARPLOOM_LAMBDA { return gelu(x); });
         break;
       case Activation::gelu_tanh:
         if (narrow)
           each([](float x) WARPLOOM_LAMBDA { return narrow::gelu_tanh(x); });
         else
-          each([](float x) WARPLOOM_LAMBDA { return gelu_tanh(x); });
+          accurate([](float x) WARPLOOM_LAMBDA { return gelu_tanh(x); });
         break;
       case Activation::silu:
         if (narrow)
           each([](float x) WARPLOOM_LAMBDA { return narrow::silu(x); });
         else
-          each([](float x) WARPLOOM_LAMBDA { return silu(x); });
+          accurate([](float x) WARPLOOM_LAMBDA { return silu(x); });
         break;
     }
   }

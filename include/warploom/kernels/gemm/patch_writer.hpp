@@ -52,14 +52,14 @@ struct storing_warps : lane_per_warp<Role> {
 
 /// What is applied to every element before it is rounded: the launch's activation, or a function object of the user's.
 struct ChosenActivation {
-  template <class Patch, class Params>
+  template <bool compact, class Patch, class Params>
   static WARPLOOM_FN void apply(Patch& patch, const Params& params) noexcept {
-    patch.apply(params.activation, params.d_type);
+    patch.template apply<compact>(params.activation, params.d_type);
   }
 };
 template <class Function>
 struct Elementwise {
-  template <class Patch, class Params>
+  template <bool compact, class Patch, class Params>
   static WARPLOOM_FN void apply(Patch& patch, const Params&) noexcept {
     patch.each(Function{});
   }
@@ -171,16 +171,14 @@ class PatchWriter {
                          const Ending& ending = {}) noexcept {
     static_assert(Accumulator::rows == rows && Accumulator::columns == columns,
                   "warploom: the accumulator is not the writer's tile");
+    if constexpr (in_registers<Accumulator>)
+      if (params_.alpha != 1.0f) scale(sum, params_.alpha);
     // A function of the user's is applied to all there is.
     if (!swap && std::is_same_v<Function, ChosenActivation> && params_.plain) {
       const auto bf16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_bf16(x, y); };
       const auto f16s = [](float x, float y) WARPLOOM_LAMBDA { return arch::pack_f16(x, y); };
-      if (params_.alpha != 1.0f)
-        params_.d_type == DType::bf16 ? write_halves<true>(sum, left, right, batch, ending, bf16s)
-                                      : write_halves<true>(sum, left, right, batch, ending, f16s);
-      else
-        params_.d_type == DType::bf16 ? write_halves<false>(sum, left, right, batch, ending, bf16s)
-                                      : write_halves<false>(sum, left, right, batch, ending, f16s);
+      params_.d_type == DType::bf16 ? write_halves(sum, left, right, batch, ending, bf16s)
+                                    : write_halves(sum, left, right, batch, ending, f16s);
       return;
     }
     if constexpr (fuses) {
@@ -281,6 +279,23 @@ class PatchWriter {
   static constexpr bool in_registers = !requires(Accumulator& sum) { sum.done(); };
   static constexpr int first_barrier = 2;
 
+  /// Where it lies: alpha is 1 in most launches, and code for both would be twice as much of all that follows.
+  template <class Accumulator>
+  static WARPLOOM_FN void scale(Accumulator& sum, float alpha) noexcept {
+    unrolled<rows / 64>([&](int block) WARPLOOM_LAMBDA {
+      unrolled<columns / 2>([&](int i)
+                                WARPLOOM_LAMBDA { sum.set(block, i, arch::multiply(alpha, sum.value(block, i))); });
+    });
+  }
+  /// Registers of the product times alpha, from the first of a block on.
+  template <class P, class Accumulator>
+  WARPLOOM_FN void take(P& patch, const Accumulator& sum, int block, int first) const noexcept {
+    if constexpr (in_registers<Accumulator>)
+      patch.take(sum, block, first);
+    else
+      patch.take(sum, block, first, params_.alpha);
+  }
+
   WARPLOOM_FN bool residual() const noexcept { return params_.c_path == Path::tma; }
   /// The last of `count` patches that is not wholly beyond the output; -1: all are.
   template <class PlaceOf>
@@ -303,10 +318,9 @@ class PatchWriter {
   /// What most launches do, nothing but a product in 16 bits, without a branch per patch, in rounds of all slots. A
   /// group that stores together lets its patches go one by one where it has more of them than slots, so that a slot is
   /// free sooner, and those of its last tile: 64 KB per SM take longer to leave than to stage.
-  template <bool scaled, class Accumulator, class Pack>
+  template <class Accumulator, class Pack>
   WARPLOOM_FN void write_halves(Accumulator& sum, int left, int right, int batch, const Ending& ending,
                                 Pack&& pack) noexcept {
-    const float alpha = scaled ? params_.alpha : 1.0f;
     constexpr bool one_by_one = plain_together && plain_patches > slots && plain_patches % slots == 0;
     constexpr int at_a_time = one_by_one ? 1 : slots, rounds = (plain_patches + at_a_time - 1) / at_a_time;
     const bool all_placed = spare_places > 0 && ending.spare.first != nullptr;
@@ -359,7 +373,7 @@ class PatchWriter {
       }
       each([&](int index, const At&, char* slot) WARPLOOM_LAMBDA {
         warploom::Patch<plain_columns, swap> patch(place_);
-        patch.take(sum, index / plain_per_row, column_of(index) / 2, alpha);
+        take(patch, sum, index / plain_per_row, column_of(index) / 2);
         if constexpr (!in_registers<Accumulator>)
           if (index == last) sum.done();
         patch.stage_halves({slot, slot}, pack);
@@ -460,17 +474,18 @@ class PatchWriter {
       } else if constexpr (in_registers<Accumulator>) {
         // One branch per patch instead of as many copies of what follows.
         unrolled<end, first>([&](int i) WARPLOOM_LAMBDA {
-          if (i == index) patch.take(sum, block_of(i), column_of(i) / 2, params_.alpha);
+          if (i == index) take(patch, sum, block_of(i), column_of(i) / 2);
         });
       } else {
-        patch.take(sum, block_of(index), column_of(index) / 2, params_.alpha);
+        take(patch, sum, block_of(index), column_of(index) / 2);
         if (index == last) sum.done();
       }
-      finish(patch, at, index, bias, batch);
+      // Not so beside an accumulator in registers: what moves a patch's values moves where its sums are, too.
+      finish<!in_registers<Accumulator>>(patch, at, index, bias, batch);
     }
   }
 
-  template <class P>
+  template <bool compact, class P>
   WARPLOOM_FN void finish(P& patch, const At& at, int index, const float* bias, int batch) noexcept {
     const bool wide = params_.d_type == DType::f32;
     if (residual()) release_stored(slots > 2 && !wide ? 1 : 0);
@@ -483,7 +498,7 @@ class PatchWriter {
                                          : Places::row(block_of(index), place_.warp)),
                      along_right);
     }
-    Function::apply(patch, params_);
+    Function::template apply<compact>(patch, params_);
     if (!residual()) wait_for_slot(wide);
     sync();
     patch.stage(params_.d_type, in);

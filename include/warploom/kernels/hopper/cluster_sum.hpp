@@ -35,6 +35,7 @@ class ClusterSum {
     static constexpr int blocks = Accumulator::blocks;
     static constexpr int values_per_block = Accumulator::values_per_block;
     WARPLOOM_FN float value(int block, int i) const noexcept { return sums[block][i]; }
+    WARPLOOM_FN void set(int block, int i, float value) noexcept { sums[block][i] = value; }
     float sums[blocks][values_per_block];
   };
   static constexpr int values = Whole::blocks * Whole::values_per_block;

@@ -73,6 +73,7 @@ class PromotedAccumulator {
   }
 
   WARPLOOM_FN float value(int block, int i) const noexcept { return sum_[block][i]; }
+  WARPLOOM_FN void set(int block, int i, float value) noexcept { sum_[block][i] = value; }
 
  private:
   struct alignas(8) Pair {
