@@ -15,29 +15,29 @@ namespace warploom {
 /// that times are right.
 struct GemmCosts {
   double clock_ghz = 1.98;
-  double dram_bytes_per_us = 4.53e6;
-  double l2_bytes_per_us = 26.3e6;  ///< operands that come from L2 again
-  double launch_us = 5.57;          ///< between two events, with nothing in between
-  double fill_cycles = 1180;        ///< barriers, tensor maps, the first operands, the last stores
-  double flops_16_bit = 3450;       ///< per cycle and SM; the tensor core's are 4096
-  double flops_8_bit = 6220;
+  double dram_bytes_per_us = 4.27e6;
+  double l2_bytes_per_us = 29.7e6;  ///< operands that come from L2 again
+  double launch_us = 4.49;          ///< between two events, with nothing in between
+  double fill_cycles = 2850;        ///< barriers, tensor maps, the first operands, the last stores
+  double flops_16_bit = 3700;       ///< per cycle and SM; the tensor core's are 4096
+  double flops_8_bit = 7830;
   double shared_bytes = 128;            ///< per cycle and SM, what wgmma reads its operands with
-  double operand_bytes = 89.6;          ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
-  double load_latency_cycles = 970;     ///< of a TMA load; divided by the stages it bounds the speed of a K block
+  double operand_bytes = 94.8;          ///< per cycle and SM, L2 to shared memory, what multicast saves not counted
+  double load_latency_cycles = 389;     ///< of a TMA load; divided by the stages it bounds the speed of a K block
   double promoted_per_cycle = 128;      ///< accumulators times scale added to fp32 sums, per cycle and SM
-  double promotion_exposed = 0.111;     ///< the part that the other warpgroup's MMAs do not hide
-  double straddling = 6.79;             ///< how much more it is where a tile's columns may have two scales
-  double epilogue_cycles = 1490;        ///< of a tile, before its bytes
-  double epilogue_bytes = 6.13;         ///< per cycle and math group, C and D by TMA
+  double promotion_exposed = 0.0725;    ///< the part that the other warpgroup's MMAs do not hide
+  double straddling = 5;                ///< how much more it is where a tile's columns may have two scales
+  double epilogue_cycles = 1320;        ///< of a tile, before its bytes
+  double epilogue_bytes = 5.45;         ///< per cycle and math group, C and D by TMA
   double plain_bytes = 3;               ///< the same, element by element
   double unit_cycles = 2120;            ///< of 64 rows x unit_columns, where more than a product is stored
   double fused_cycles = 800;            ///< the same of 64 columns, where the kernel has quick code for it
   double residual_cycles = 400;         ///< the same, where C is added
   double activations_per_cycle = 50.2;  ///< instructions of activations, per cycle and math group
-  double partial_bytes = 16.1;          ///< per cycle and math group, partial sums of split K to L2 and back
-  double split_cycles = 4500;           ///< the counter's round trip
-  double cluster_sum_cycles = 1670;     ///< the same within a cluster
-  double not_hidden = 0.194;            ///< of the shorter parts of a K block, what does not hide under the longest
+  double partial_bytes = 10.5;          ///< per cycle and math group, partial sums of split K to L2 and back
+  double split_cycles = 4900;           ///< the counter's round trip
+  double cluster_sum_cycles = 1560;     ///< the same within a cluster
+  double not_hidden = 0.2;              ///< of the shorter parts of a K block, what does not hide under the longest
   double overlap_loss = 0.5;            ///< of the shorter of chip and memory time, what does not hide under the longer
 };
 

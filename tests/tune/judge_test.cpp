@@ -19,16 +19,15 @@ TEST(Judge, TheShippedConstantsChooseWell) {
   EXPECT_LT(found.error, 0.25);
 }
 
-/// The same for the layers of the suite `serving`, plans within 35 % of the fastest: 4 of 224 lose more than 5 %, one
-/// of them, 160 tiles on 132 SMs, 12.
+/// The same for the layers of the suite `serving`, plans within 70 % of the fastest: 3 of 224 lose more than 5 %.
 TEST(Judge, AndForLayersOfModels) {
   const Result<Sweep> serving = read_sweep(WARPLOOM_TEST_DATA "/h200_serving_plans.json");
   ASSERT_TRUE(serving) << serving.error();
   const Judgement found = judge(serving->cases, GemmCosts{});
   EXPECT_EQ(serving->cases.size(), 224u);
   EXPECT_LT(found.mean, 0.006);
-  EXPECT_LT(found.worst, 0.13);
-  EXPECT_LE(std::ranges::count_if(found.choices, [](const auto& one) { return one.loss > 0.05; }), 4);
+  EXPECT_LT(found.worst, 0.08);
+  EXPECT_LE(std::ranges::count_if(found.choices, [](const auto& one) { return one.loss > 0.05; }), 3);
   for (const MeasuredCase& one : serving->cases) EXPECT_EQ(untimed_plan(one, GemmCosts{}), "") << one.label;
 }
 

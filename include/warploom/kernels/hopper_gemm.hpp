@@ -104,12 +104,15 @@ struct HopperGemm {
     typename Meeting::Storage meeting;
     uint32_t last[Roles::groups];
   };
-  /// As many slots of operands as shared memory holds beside those of the writer, up to 12.
+  /// More slots of operands than this are of no use: where few rows meet many weights, loads that are all on their way
+  /// at once wait for each other, and barriers take longer to make.
+  static constexpr int most_stages = schedule == HopperSchedule::one_group && (scaled || swap) ? 8 : 12;
+  /// As many as shared memory holds beside those of the writer.
   template <int slots>
   static constexpr int stages_beside = [] {
     constexpr size_t slot = sizeof(StorageOf<3, slots>) - sizeof(StorageOf<2, slots>);
     constexpr int most = static_cast<int>((arch::shared_capacity - sizeof(StorageOf<2, slots>)) / slot) + 2;
-    return most < 12 ? most : 12;
+    return most < most_stages ? most : most_stages;
   }();
   /// Of 64 x 64 in 16 bits, for each group. With four, all of C is there before the product of 128 x 128 is; but what
   /// is more than needed is better spent on stages. Where it takes none of them, each patch of a tile has its own, and
