@@ -84,7 +84,7 @@ if(NOT WARPLOOM_GPU_STRICT)
   set(strict "-Xptxas=-v;")
 endif()
 # For ncu's view of the source and compute-sanitizer's lines. The code is the same; a file takes a tenth longer to
-# compile, and the library is as large again.
+# compile, and the library is three times as large.
 option(WARPLOOM_GPU_LINES "Line information in the GPU kernels" OFF)
 set(lines "")
 if(WARPLOOM_GPU_LINES)

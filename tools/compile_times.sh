@@ -27,7 +27,7 @@ for source in examples/gpu/*.cu; do
   chip=90a
   [[ $name == *sm100* ]] && chip=100a
   began=$(date +%s%N)
-  nvcc -gencode "arch=compute_$chip,code=sm_$chip" -std=c++20 -O1 -lineinfo --fmad=false -Xcompiler=-ffp-contract=off \
+  nvcc -gencode "arch=compute_$chip,code=sm_$chip" -std=c++20 -O1 --fmad=false -Xcompiler=-ffp-contract=off \
     -Iinclude -c "$source" -o "$object" 2>/dev/null
   took=$((($(date +%s%N) - began) / 1000000))
   mark=

@@ -45,7 +45,7 @@ def gpu_flags():
     """The options that cmake/WarploomGpu.cmake gives to nvcc, and its -O3."""
     text = (ROOT / "cmake/WarploomGpu.cmake").read_text()
     strict = re.search(r'set\(strict "([^"]+)"\)', text)
-    text = text.replace("${strict}", strict.group(1) if strict else "")
+    text = text.replace("${strict}", strict.group(1) if strict else "").replace("${lines}", "")  # an option, off
     options = re.search(r"set\(gpu_options\s+\"\$<\$<COMPILE_LANGUAGE:CUDA>:([^\"]*)>\"\)", text)
     level = re.search(r"CMAKE_CUDA_FLAGS_RELWITHDEBINFO \"([^\"]*)\"", text)
     if not options or not level:

@@ -13,7 +13,7 @@ if ! command -v nvcc >/dev/null; then
   exit 2
 fi
 mkdir -p build/gpu-twins
-nvcc -gencode arch=compute_90a,code=sm_90a -std=c++20 -O3 -lineinfo --fmad=false --expt-relaxed-constexpr \
+nvcc -gencode arch=compute_90a,code=sm_90a -std=c++20 -O3 --fmad=false --expt-relaxed-constexpr \
   -Werror all-warnings -Xptxas=--warn-on-spills -Xcompiler=-Wall,-Wextra,-ffp-contract=off -Iinclude \
   bench/twins/twins.cu -o build/gpu-twins/twins
 exec build/gpu-twins/twins "$@"

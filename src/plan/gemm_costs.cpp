@@ -133,16 +133,17 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   const double bytes = p.batch * ((m + n) * k * size_of(p.a.type) +
                                   m * n * (size_of(p.d.type) + (p.beta != 0.0f ? size_of(p.c.type) : 0)));
   // A cluster reads its rows of both operands once; every cluster beyond the first that does finds them in L2. Swapped
-  // tiles whose K is shared are measured slower than that where two of them read the same weights, which are told to
-  // leave L2 first (hint_streams): as if they came from memory again.
-  const auto again = [&](double rows, double times, double beside) {
-    const bool gone = s.swap && s.cluster_k > 1 && times == 2 && beside > 2;
-    return p.batch * k * size_of(p.a.type) * rows * (times - 1) /
-           (gone ? costs.dram_bytes_per_us : costs.l2_bytes_per_us);
+  // tiles whose K is shared are measured slower than that where several of them read the same left rows, the weights:
+  // as if they came from memory again.
+  const auto again_us = [&](double rows, double times, double rate) {
+    return p.batch * k * size_of(p.a.type) * rows * (times - 1) / rate;
   };
+  const double left_rate = s.swap && s.cluster_k > 1 ? costs.dram_bytes_per_us : costs.l2_bytes_per_us;
   const auto lefts = static_cast<double>(tiles.left_clusters), rights = static_cast<double>(tiles.right_clusters);
   const double dram = bytes / costs.dram_bytes_per_us,
-               l2 = again(s.swap ? n : m, rights, lefts) + again(s.swap ? m : n, lefts, rights), memory = dram + l2;
+               again =
+                   again_us(s.swap ? n : m, rights, left_rate) + again_us(s.swap ? m : n, lefts, costs.l2_bytes_per_us),
+               memory = dram + again;
   // The last wave may be a few clusters, which do not keep memory busy: it is looked at by itself.
   const double cycles_per_us = costs.clock_ghz * 1e3;
   const double last = 1 - (turns - 1) * clusters / static_cast<double>(items);
@@ -154,7 +155,7 @@ GemmPrediction predict_gemm(const GemmProblem& p, const GemmShape& s, int splits
   GemmPrediction prediction{costs.launch_us + together(before, memory * (1 - last)) + together(end, memory * last),
                             waves, block.bound};
   if (memory > on_chip)
-    prediction.bound = dram >= l2 ? "DRAM" : "L2";
+    prediction.bound = dram >= again ? "DRAM" : "L2";
   else if (tail > loop)
     prediction.bound = "epilogue";
   return prediction;

@@ -12,7 +12,7 @@ namespace warploom {
 
 /// Fitted to sweeps of all plans over the suites `dense`, `blockwise`, `decode`, `epilogue` and `serving`, and over 192
 /// to 512 rows, on an H200, cold L2 (docs/performance.md): so that the cheapest plan is the fastest one, rather than
-/// that times are right.
+/// that times are right. Several can stand for each other in a fit: none of them is a measurement of its part.
 struct GemmCosts {
   double clock_ghz = 1.98;
   double dram_bytes_per_us = 4.27e6;

@@ -104,8 +104,8 @@ struct HopperGemm {
     typename Meeting::Storage meeting;
     uint32_t last[Roles::groups];
   };
-  /// More slots of operands than this are of no use: where few rows meet many weights, loads that are all on their way
-  /// at once wait for each other, and barriers take longer to make.
+  /// More slots of operands than this are of no use. The small tiles of one group are for few rows and many weights:
+  /// there loads that are all on their way at once wait for each other, and barriers take longer to make.
   static constexpr int most_stages = schedule == HopperSchedule::one_group && (scaled || swap) ? 8 : 12;
   /// As many as shared memory holds beside those of the writer.
   template <int slots>

@@ -1,6 +1,5 @@
 // A TMA tensor map: 128 bytes that only the machine reads. On the GPU they are the driver's; on the loom our own
-// encoding, made from the same arguments (types/tensor_map_args.hpp) under the same rules
-// (hardware.md §2.2).
+// encoding, made from the same arguments (types/tensor_map_args.hpp) under the same rules (hardware.md §2.2).
 #pragma once
 
 #include "warploom/types/swizzle.hpp"

@@ -3,7 +3,8 @@
 
 // What `cuda/ptx` includes, one header per instruction, less those that no unit uses: they are half of its text, and
 // with them every file takes 0.6 s longer to compile. A libcu++ that is laid out otherwise is included as a whole.
-#if __has_include(<cuda/__ptx/instructions/tensormap_replace.h>)
+#if __has_include(<cuda/__ptx/instructions/tensormap_replace.h>) && \
+    __has_include(<cuda/__ptx/instructions/tcgen05_mma_ws.h>)
 #include <cuda/__ptx/instructions/barrier_cluster.h>
 #include <cuda/__ptx/instructions/clusterlaunchcontrol.h>
 #include <cuda/__ptx/instructions/cp_async_bulk.h>

@@ -148,6 +148,7 @@ class Patch {
   /// there four times instead of `values` times, and compile sooner, for a move more per value.
   template <class F>
   WARPLOOM_FN void each_in_turn(F&& f) noexcept {
+    static_assert(values % 4 == 0);
     WARPLOOM_ROLLED
     for (int i = 0; i < values; i += 4) {
       float next[4];

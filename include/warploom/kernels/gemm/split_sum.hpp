@@ -3,7 +3,7 @@
 //
 //   const PartialSums parts = Split::meet(sum, params, number, tile.split, share, barrier, thread, &storage.last);
 //   if (parts.splits == 0) return;                                    // every thread of the group: others will go on
-//   parts.take(block, i, values);                                     // four registers of the whole sum
+//   parts.take(values, first, alpha);                                 // registers of the whole sum, times alpha
 #pragma once
 
 #include "warploom/arch/atomic.hpp"
