@@ -282,6 +282,11 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   params.tiles = PreparedTiles(
       ClusterTiles{static_cast<int>(tiles.left_clusters), static_cast<int>(tiles.right_clusters), plan.raster});
   params.by_splits = Divisor(plan.splits);
+  params.line = {.items = static_cast<int>(tiles.clusters * plan.splits * p.batch),
+                 .k_blocks = params.k_blocks,
+                 .straight = plan.splits == 1 && p.batch == 1 && tiles.clusters * cluster_size <= plan.ctas &&
+                             (tiles.left_clusters == 1 || tiles.right_clusters == 1),
+                 .along_m = tiles.right_clusters == 1};
   hint_streams(params, p, shape, tiles);
   if (plan.splits > 1) {
     params.counters = static_cast<uint32_t*>(workspace);

@@ -32,8 +32,8 @@ KBlock k_block(const GemmProblem& p, const GemmShape& s, const GemmCosts& costs)
     promotion = {scales * left * right / costs.promoted_per_cycle, "promotion"};
   } else if (p.scaling != Scaling::none) {
     const bool straddles = p.scaling == Scaling::a_rows_b_blocks && !s.swap && 128 % s.tile_right != 0;
-    multiply.cycles +=
-        costs.promotion_exposed * (straddles ? costs.straddling : 1) * left * right / costs.promoted_per_cycle;
+    const double exposed = s.groups == 1 ? costs.promotion_alone : costs.promotion_exposed;
+    multiply.cycles += exposed * (straddles ? costs.straddling : 1) * left * right / costs.promoted_per_cycle;
   }
   const KBlock parts[] = {
       multiply,

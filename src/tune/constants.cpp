@@ -21,6 +21,7 @@ constexpr Constant all[] = {
     {"load_latency_cycles", &GemmCosts::load_latency_cycles, 300, 4000},
     {"promoted_per_cycle", &GemmCosts::promoted_per_cycle, 128, 128},
     {"promotion_exposed", &GemmCosts::promotion_exposed, 0.05, 2},
+    {"promotion_alone", &GemmCosts::promotion_alone, 0.05, 4},
     {"straddling", &GemmCosts::straddling, 1, 8},
     {"epilogue_cycles", &GemmCosts::epilogue_cycles, 100, 10000},
     {"epilogue_bytes", &GemmCosts::epilogue_bytes, 4, 256},

@@ -327,5 +327,57 @@ TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
   }
 }
 
+TEST(GemmParams, ALineOfTilesIsWalkedInTheOrderOfTheRaster) {
+  int along_m = 0, along_n = 0;
+  for (const GemmConfig& config : configs_of_both_chips())
+    for (const auto [m, n] : {std::pair{64, 2112}, {7, 600}, {2000, 8}, {300, 520}, {1, 1}}) {
+      SCOPED_TRACE(std::string(config.key) + " " + std::to_string(m) + "x" + std::to_string(n));
+      const GemmProblem p = dense_problem(m, n, 1000, 1, types_of(config));
+      Result<GemmPlan> plan = plan_gemm(p, config, 1);
+      if (!plan) continue;  // blockwise, N no multiple of 8
+      const auto params_of = [&](const GemmPlan& made) {
+        return make_launch(p, made, nullptr, encode_for(config.shape.chip))->params;
+      };
+      const GemmTiles tiles = gemm_tiles(p, config.shape);
+      const TileLine line = params_of(*plan).line;
+      EXPECT_EQ(line.items, tiles.clusters);
+      EXPECT_EQ(line.k_blocks, (1000 + config.shape.tile_k - 1) / config.shape.tile_k);
+      if (!line.straight) {
+        EXPECT_TRUE((tiles.left_clusters > 1 && tiles.right_clusters > 1) || plan->ctas < tiles.ctas);
+        continue;
+      }
+      ++(line.along_m ? along_m : along_n);
+      for (const Raster raster : {Raster{}, Raster{Raster::Along::n, 0}, Raster{Raster::Along::m, 2}, {plan->raster}}) {
+        plan->raster = raster;
+        const PreparedTiles order = params_of(*plan).tiles;
+        for (int i = 0; i < line.items; ++i) {
+          EXPECT_EQ(order[i].m, line.along_m ? i : 0);
+          EXPECT_EQ(order[i].n, line.along_m ? 0 : i);
+        }
+      }
+      if (!config.shape.launch_control && plan->ctas > config.shape.cluster_size()) {  // several tiles for a cluster
+        plan->ctas = config.shape.cluster_size();
+        EXPECT_FALSE(params_of(*plan).line.straight);
+      }
+    }
+  EXPECT_GT(along_m, 20);
+  EXPECT_GT(along_n, 20);
+}
+
+TEST(GemmParams, NeitherBatchesNorSplitsAreALine) {
+  const Result<const GemmConfig*> found = find_gemm_config("bf16-kk-64x64-one-1x1");
+  ASSERT_TRUE(found) << found.error();
+  const GemmConfig& config = **found;
+  for (const auto [batch, splits] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
+    const GemmProblem p = dense_problem(64, 520, 4096, batch, types_of(config));
+    const Result<GemmPlan> plan = plan_gemm(p, config, splits);
+    ASSERT_TRUE(plan) << plan.error();
+    const Result<GemmLaunch> launch = make_launch(p, *plan, place(7), encode_for(config.shape.chip));
+    ASSERT_TRUE(launch) << launch.error();
+    EXPECT_EQ(launch->params.line.items, 9 * batch * splits);
+    EXPECT_EQ(launch->params.line.straight, batch == 1 && splits == 1);
+  }
+}
+
 }  // namespace
 }  // namespace warploom::test

@@ -283,7 +283,7 @@ struct BlackwellGemm {
     return schedule.template tiles<Role>();
   }
   static WARPLOOM_FN Items items_of(const Params& p) noexcept {
-    return Items(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch);
+    return Items(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch, p.line);
   }
   WARPLOOM_FN bool residual() const noexcept { return params.c_path == Path::tma; }
   WARPLOOM_FN int left_of(const Tile& tile) const noexcept { return tile.m * tile_left; }

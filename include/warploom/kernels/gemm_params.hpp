@@ -31,6 +31,14 @@ struct ClusterPlaces {
   WARPLOOM_CONST_FN int operator[](int cluster) const { return count == 0 ? cluster : places[cluster]; }
 };
 
+/// What a schedule of tiles in a line needs, in one place: each constant that a launch reads first comes from memory.
+struct alignas(16) TileLine {
+  int items = 0;          ///< of the launch, in any case
+  int k_blocks = 0;       ///< of a tile
+  bool straight = false;  ///< one row or column of cluster tiles, one for each cluster that is launched
+  bool along_m = false;   ///< ... of a column
+};
+
 struct GemmParams {
   TensorMap left, right, left_scales, right_scales, c, d;
   void* d_data = nullptr;
@@ -59,6 +67,7 @@ struct GemmParams {
   TensorMap d_rest;  ///< of the narrow last units of a tile, where there are any
   CacheHint left_hint = CacheHint::normal, right_hint = CacheHint::normal, d_hint = CacheHint::normal;
   bool fused = false;  ///< C and D in A's 16 bits, through TMA, alpha 1, a bias along N if any, silu or no activation
+  TileLine line = {};
 };
 
 /// What a kernel multiplies.

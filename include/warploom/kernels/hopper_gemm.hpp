@@ -60,6 +60,9 @@ struct HopperGemm {
   /// Tiles worth sharing are small; and beside the scaled sums of 128 x 128 there is no room for adding up parts.
   static constexpr bool splits = !crowded && !ping_pong && cluster_k == 1 &&
                                  tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 64 * 128);
+  /// Small tiles are for few rows of A: one row of tiles, and a launch that is over in microseconds.
+  static constexpr bool short_launches = schedule == HopperSchedule::one_group || tile_left * tile_right <= 128 * 64;
+  using Schedule = SplitTiles<Sharing, !crowded, splits, cluster_k, short_launches>;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
 
   using Scales = GemmScales<scaling, tile_left, tile_right, swap>;
@@ -352,7 +355,7 @@ struct HopperGemm {
       : params(p),
         group(group_index),
         rows_before(ping_pong ? 0 : static_cast<int>(group_index) * group_rows),
-        schedule_(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch),
+        schedule_(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch, p.line),
         input(storage.input, storage.input_barriers),
         order(storage.order),
         turns(storage.turns, group_index),
@@ -363,12 +366,12 @@ struct HopperGemm {
         meeting(storage.meeting, group_index),
         storage_(&storage) {}
 
-  WARPLOOM_FN const SplitTiles<Sharing, !crowded, splits, cluster_k>& tiles() const noexcept { return schedule_; }
+  WARPLOOM_FN const Schedule& tiles() const noexcept { return schedule_; }
 
   const Params& params;
   uint32_t group;   ///< this warpgroup
   int rows_before;  ///< of a tile, that belong to the groups before this one
-  SplitTiles<Sharing, !crowded, splits, cluster_k> schedule_;
+  Schedule schedule_;
   Input input;
   Order order;
   Turns<Roles::groups> turns;

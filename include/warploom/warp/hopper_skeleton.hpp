@@ -4,6 +4,8 @@
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` warpgroups
 // take tiles in turn, pass over each other's ring slots, and may share a tile; otherwise all work on every tile.
 //
+// `first_tile_early`: load has it before the CTA meets. `short_launches`: few tiles, and the first copy is what counts.
+//
 //   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
@@ -75,11 +77,17 @@ class HopperSkeleton {
       if (warp == Roles::Load::first_warp) {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
-          if constexpr (requires { Kernel::first_tile_early; }) {  // its schedule may be asked beyond the end
-            auto at = tiles.begin();
-            for (Tile tile = early ? first : *at; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
-          } else
-            for (Tile tile : tiles) kernel.load(tile);
+          auto at = tiles.begin();
+          if constexpr (requires { requires Kernel::short_launches; }) {
+            if (at != tiles.end()) {
+              kernel.load(early ? first : *at);  // before anything is read that only the next tiles need
+              for (++at; at != tiles.end(); ++at) kernel.load(*at);
+            }
+          } else if constexpr (early) {  // its schedule may be asked beyond the end
+            for (Tile tile = first; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
+          } else {
+            for (; at != tiles.end(); ++at) kernel.load(*at);
+          }
           kernel.input.drain();
         }
       } else if (warp == Roles::EpilogueLoad::first_warp) {

@@ -282,10 +282,11 @@ class PatchWriter {
   /// Where it lies: alpha is 1 in most launches, and code for both would be twice as much of all that follows.
   template <class Accumulator>
   static WARPLOOM_FN void scale(Accumulator& sum, float alpha) noexcept {
-    unrolled<rows / 64>([&](int block) WARPLOOM_LAMBDA {
-      unrolled<columns / 2>([&](int i)
-                                WARPLOOM_LAMBDA { sum.set(block, i, arch::multiply(alpha, sum.value(block, i))); });
-    });
+    WARPLOOM_UNROLL
+    for (int i = 0; i < rows / 64 * (columns / 2); ++i) {
+      const int block = i / (columns / 2), at = i % (columns / 2);
+      sum.set(block, at, arch::multiply(alpha, sum.value(block, at)));
+    }
   }
   /// Registers of the product times alpha, from the first of a block on.
   template <class P, class Accumulator>
@@ -408,9 +409,11 @@ class PatchWriter {
       fused_row<adds, activates>(sum, bias, left + 64 * block, right, batch, ending.spare, block == 0);
       if (++block == ending.blocks) break;
       // Registers have no index at run time: the next block's values become the first's.
-      unrolled<rows / 64 - 1>([&](int i) WARPLOOM_LAMBDA {
-        unrolled<columns / 2>([&](int j) WARPLOOM_LAMBDA { sum.set(i, j, sum.value(i + 1, j)); });
-      });
+      WARPLOOM_UNROLL
+      for (int i = 0; i < (rows / 64 - 1) * (columns / 2); ++i) {
+        const int to = i / (columns / 2), at = i % (columns / 2);
+        sum.set(to, at, sum.value(to + 1, at));
+      }
     }
     if (adds && ending.spare.first == nullptr) give_back(1);
   }
@@ -480,8 +483,8 @@ class PatchWriter {
         take(patch, sum, block_of(index), column_of(index) / 2);
         if (index == last) sum.done();
       }
-      // Not so beside an accumulator in registers: what moves a patch's values moves where its sums are, too.
-      finish<!in_registers<Accumulator>>(patch, at, index, bias, batch);
+      // Not so beside sums in registers that are promoted: what moves a patch's values moves where they are, too.
+      finish<!in_registers<Accumulator> || fuses>(patch, at, index, bias, batch);
     }
   }
 

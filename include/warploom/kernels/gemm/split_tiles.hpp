@@ -2,7 +2,7 @@
 // split, then batch. Scheduled statically, each cluster takes every P-th of them, from its place on; launch control
 // (schedule/clc.hpp) hands out their numbers.
 //
-//   SplitTiles<Cluster> tiles(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch);   // alike in all roles
+//   SplitTiles<Cluster> tiles(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch, p.line);  // in all roles
 //   for (Tile tile : tiles) work(tile.m, tile.n, tile.k_blocks(), tile.split, tile.batch);
 #pragma once
 
@@ -11,19 +11,21 @@
 
 namespace warploom::inline WARPLOOM_MACHINE {
 
-/// Whether there may be several matrices, and several splits of a tile; CTAs of a cluster that share its K blocks.
-template <class Cluster, bool batches = true, bool may_split = true, int cluster_k = 1>
+/// Whether there may be several matrices, and several splits of a tile; CTAs of a cluster that share its K blocks; and
+/// whether launches of tiles in a line are worth a way of their own.
+template <class Cluster, bool batches = true, bool may_split = true, int cluster_k = 1, bool lines = false>
 class SplitTiles {
  public:
   /// `tiles` in clusters; K blocks of a tile, and of one split of it.
   WARPLOOM_FN SplitTiles(const PreparedTiles& tiles, const ClusterPlaces& places, const Divisor& by_splits,
-                         int k_blocks, int splits, int batch) noexcept
+                         int k_blocks, int splits, int batch, const TileLine& line) noexcept
       : tiles_(tiles),
         places_(places),
         by_splits_(by_splits),
-        k_blocks_(k_blocks),
+        line_(line),
+        k_blocks_(lines ? line.k_blocks : k_blocks),
         splits_(may_split ? splits : 1),
-        items_(tiles.count() * splits_ * (batches ? batch : 1)) {}
+        items_(lines ? line.items : tiles.count() * splits_ * (batches ? batch : 1)) {}
 
   struct End {
     int total;
@@ -32,7 +34,7 @@ class SplitTiles {
    public:
     WARPLOOM_FN explicit Iterator(const SplitTiles& schedule) noexcept
         : schedule_(schedule),
-          index_(schedule.places_[static_cast<int>(arch::cluster_index().x)]),
+          index_(schedule.first()),
           stride_(static_cast<int>(arch::cluster_count().x)) {}
     WARPLOOM_FN Tile operator*() const noexcept {
       Tile tile = schedule_[index_];
@@ -61,6 +63,8 @@ class SplitTiles {
 
   /// This CTA's tile of a work item.
   WARPLOOM_FN Tile operator[](int index) const noexcept {
+    if constexpr (lines)
+      if (line_.straight) return in_line(index);
     int rest = 0;
     if constexpr (batches || may_split) rest = tiles_.by_all.quotient(index);
     const uint32_t rank = arch::cluster_rank();
@@ -78,6 +82,20 @@ class SplitTiles {
   }
 
  private:
+  /// The place of this cluster. In a line no tile has a neighbour that reads the same of the larger operand.
+  WARPLOOM_FN int first() const noexcept {
+    const bool single = Cluster::size == 1 && cluster_k == 1;
+    const auto cluster = static_cast<int>((single ? arch::block_index() : arch::cluster_index()).x);
+    return lines ? cluster : places_[cluster];
+  }
+  WARPLOOM_FN Tile in_line(int index) const noexcept {
+    const uint32_t rank = arch::cluster_rank();
+    const int m = line_.along_m ? index : 0, n = line_.along_m ? 0 : index;
+    Tile tile{m * Cluster::m + static_cast<int>(Cluster::rank_m(rank)),
+              n * Cluster::n + static_cast<int>(Cluster::rank_n(rank)), 0, k_blocks_};
+    if constexpr (cluster_k > 1) take_share(tile, static_cast<int>(rank), (k_blocks_ + cluster_k - 1) / cluster_k);
+    return tile;
+  }
   WARPLOOM_FN void take_share(Tile& tile, int split, int share) const noexcept {
     tile.split = split;
     tile.k_begin = split * share;
@@ -88,6 +106,7 @@ class SplitTiles {
   const PreparedTiles& tiles_;
   const ClusterPlaces& places_;
   const Divisor& by_splits_;
+  const TileLine& line_;
   int k_blocks_, splits_, items_;
 };
 
