@@ -330,7 +330,7 @@ TEST(GemmParams, SplitsHaveCountersThenPartialSums) {
 TEST(GemmParams, ALineOfTilesIsWalkedInTheOrderOfTheRaster) {
   int along_m = 0, along_n = 0;
   for (const GemmConfig& config : configs_of_both_chips())
-    for (const auto [m, n] : {std::pair{64, 2112}, {7, 600}, {2000, 8}, {300, 520}, {1, 1}}) {
+    for (const auto& [m, n] : {std::pair{64, 2112}, {7, 600}, {2000, 8}, {300, 520}, {1, 1}}) {
       SCOPED_TRACE(std::string(config.key) + " " + std::to_string(m) + "x" + std::to_string(n));
       const GemmProblem p = dense_problem(m, n, 1000, 1, types_of(config));
       Result<GemmPlan> plan = plan_gemm(p, config, 1);
@@ -368,7 +368,7 @@ TEST(GemmParams, NeitherBatchesNorSplitsAreALine) {
   const Result<const GemmConfig*> found = find_gemm_config("bf16-kk-64x64-one-1x1");
   ASSERT_TRUE(found) << found.error();
   const GemmConfig& config = **found;
-  for (const auto [batch, splits] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
+  for (const auto& [batch, splits] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
     const GemmProblem p = dense_problem(64, 520, 4096, batch, types_of(config));
     const Result<GemmPlan> plan = plan_gemm(p, config, splits);
     ASSERT_TRUE(plan) << plan.error();
