@@ -343,7 +343,7 @@ class PatchWriter {
           const int index = round * at_a_time + i;
           if (index >= plain_patches) return;
           const At at = place_of(index);
-          if (at.inside(params_)) f(index, at, slot_of(index));
+          if (plain_patches == 1 || at.inside(params_)) f(index, at, slot_of(index));  // TMA takes nothing from beyond
         });
       };
       const auto meet = [&]() WARPLOOM_LAMBDA {

@@ -33,9 +33,7 @@ class SplitTiles {
   class Iterator {
    public:
     WARPLOOM_FN explicit Iterator(const SplitTiles& schedule) noexcept
-        : schedule_(schedule),
-          index_(schedule.first()),
-          stride_(static_cast<int>(arch::cluster_count().x)) {}
+        : schedule_(schedule), index_(schedule.first()), stride_(static_cast<int>(arch::cluster_count().x)) {}
     WARPLOOM_FN Tile operator*() const noexcept {
       Tile tile = schedule_[index_];
       tile.last = index_ + stride_ >= schedule_.items_;
