@@ -28,8 +28,8 @@ struct GemmCosts {
   double promotion_exposed = 0.0725;    ///< the part that the other warpgroup's MMAs do not hide
   double promotion_alone = 1.3;         ///< the same of a single warpgroup's tile
   double straddling = 6;                ///< how much more it is where a tile's columns may have two scales
-  double epilogue_cycles = 1320;        ///< of a tile, before its bytes
-  double epilogue_bytes = 5.45;         ///< per cycle and math group, C and D by TMA
+  double epilogue_cycles = 1000;        ///< of a tile, before its bytes
+  double epilogue_bytes = 6.5;          ///< per cycle and math group, C and D by TMA
   double plain_bytes = 3;               ///< the same, element by element
   double unit_cycles = 2120;            ///< of 64 rows x unit_columns, where more than a product is stored
   double fused_cycles = 800;            ///< the same of 64 columns, where the kernel has quick code for it

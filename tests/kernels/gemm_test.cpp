@@ -12,6 +12,9 @@ namespace warploom {
 using SmallKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, HopperSchedule::one_group, 1, 1,
                                1, false>;  // bf16-kk-64x64-one-1x1
 extern template void gemm_entry<SmallKernel>(const void*);
+using WideKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 128, HopperSchedule::cooperative, 2,
+                              1, 1, false>;  // bf16-kk-128x128-coop-2x1
+extern template void gemm_entry<WideKernel>(const void*);
 
 namespace test {
 namespace {
@@ -245,11 +248,11 @@ TEST(GemmOnTheLoom, CountersThatWereNotZeroAreSeen) {
 
 /// Runs 16 tiles on four clusters that begin where they are told.
 GemmData::Accuracy begun_at(std::array<uint8_t, 4> places) {
-  GemmData data({.m = 256, .n = 256, .k = 64, .fill = Fill::integer});
+  GemmData data({.m = 1024, .n = 512, .k = 64, .fill = Fill::integer});
   const GemmProblem problem = data.problem();
-  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-64x64-one-1x1");
+  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x128-coop-2x1");
   EXPECT_TRUE(config);
-  const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, {4});
+  const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, {8});
   EXPECT_TRUE(plan);
   Result<GemmLaunch> launch = make_launch(problem, *plan, nullptr, [](const TensorMapArgs& args) {
     return loom::encode_tensor_map(args, loom::Chip::sm90);
@@ -262,7 +265,7 @@ GemmData::Accuracy begun_at(std::array<uint8_t, 4> places) {
                     .cluster = launch->cluster,
                     .threads = launch->threads,
                     .shared_bytes = launch->shared_bytes},
-                   &gemm_entry<SmallKernel>, &launch->params, gemm_tensors(problem, *plan, nullptr));
+                   &gemm_entry<WideKernel>, &launch->params, gemm_tensors(problem, *plan, nullptr));
   EXPECT_TRUE(outcome.ok()) << to_text(outcome.report);
   return data.compare();
 }

@@ -134,8 +134,8 @@ class [[nodiscard]] ExplicitConsumeContext : ConsumerStage<Ring, Role> {
   using Stage::arrive, Stage::index, Stage::mbar;
 };
 
-/// A full slot of a consumer that works ahead: the ring has stepped already, and release() only frees the slot. Several
-/// may be held at a time.
+/// A full slot of a consumer that works ahead: the ring has stepped already, release() only frees it. Several may be
+/// held.
 template <class Ring, class Role>
 class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
   static_assert(!std::is_void_v<Role>,
@@ -191,8 +191,7 @@ class ProducerConsumerPipeline {
   /// full[0..n) then empty[0..n)
   WARPLOOM_FN explicit ProducerConsumerPipeline(SharedMemBarrier* barriers) noexcept : barriers_(barriers) {}
 
-  /// One thread, once per CTA, before fence_mbarrier_init and the cluster barrier. The counts are the policies'; the
-  /// loom reports any other.
+  /// One thread, once per CTA, before fence_mbarrier_init and the cluster barrier. The loom reports other counts.
   static WARPLOOM_FN void init_mbars(SharedMemBarrier* barriers, uint32_t producer_arrivals = producer_count,
                                      uint32_t consumer_arrivals = consumer_count) noexcept {
     arch::claim_argument<Protocol>("producer arrivals", producer_arrivals, producer_count);

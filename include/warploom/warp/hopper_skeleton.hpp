@@ -4,8 +4,6 @@
 // load and epilogue_load run on one elected lane, math on every thread of a math warpgroup. With `ping_pong` warpgroups
 // take tiles in turn, pass over each other's ring slots, and may share a tile; otherwise all work on every tile.
 //
-// `first_tile_early`: load has it before the CTA meets. `short_launches`: few tiles, and the first copy is what counts.
-//
 //   struct Kernel { Storage, Params, Cluster, Roles, ping_pong; init_barriers, tiles, load, math, pass_over; };
 //   void entry(const void* params) { HopperSkeleton<Kernel>::run(*static_cast<const Kernel::Params*>(params)); }
 #pragma once
@@ -78,16 +76,13 @@ class HopperSkeleton {
         arch::name_role<typename Roles::Load>();
         if (arch::elect_one()) {
           auto at = tiles.begin();
-          if constexpr (requires { requires Kernel::short_launches; }) {
-            if (at != tiles.end()) {
-              kernel.load(early ? first : *at);  // before anything is read that only the next tiles need
-              for (++at; at != tiles.end(); ++at) kernel.load(*at);
-            }
-          } else if constexpr (early) {  // its schedule may be asked beyond the end
-            for (Tile tile = first; at != tiles.end(); ++at, tile = *at) kernel.load(tile);
-          } else {
+          if constexpr (requires { requires Kernel::short_launches; }) {  // few tiles: the first copy is what counts
+            if (at != tiles.end())
+              for (kernel.load(early ? first : *at), ++at; at != tiles.end(); ++at) kernel.load(*at);
+          } else if constexpr (early)  // its schedule may be asked beyond the end
+            for (; at != tiles.end(); ++at, first = *at) kernel.load(first);
+          else
             for (; at != tiles.end(); ++at) kernel.load(*at);
-          }
           kernel.input.drain();
         }
       } else if (warp == Roles::EpilogueLoad::first_warp) {

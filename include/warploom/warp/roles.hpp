@@ -1,5 +1,4 @@
-// Warp roles: which warps of the CTA play which part. Policies take their thread and warp counts from here, reports
-// their names.
+// Warp roles: which warps of the CTA play which part. Policies take their counts from here, reports their names.
 //
 //   struct Watcher : WarpRole<7, 1> { static constexpr char name[] = "watcher"; };
 //   freed_by<every_thread<Epilogue>, lane_per_warp<Watcher>>      // 128 arrivals and 1
