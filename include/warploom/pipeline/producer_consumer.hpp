@@ -134,8 +134,7 @@ class [[nodiscard]] ExplicitConsumeContext : ConsumerStage<Ring, Role> {
   using Stage::arrive, Stage::index, Stage::mbar;
 };
 
-/// A full slot of a consumer that works ahead: the ring has stepped already, release() only frees it. Several may be
-/// held.
+/// A full slot of a consumer that works ahead: the ring has stepped, release() only frees it. Several may be held.
 template <class Ring, class Role>
 class [[nodiscard]] LateStage : MustRelease<typename Ring::Protocol> {
   static_assert(!std::is_void_v<Role>,
