@@ -154,7 +154,8 @@ Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const
   }
   // Where each cluster has several tiles; with one, it does not matter which.
   const int size = kernel->shape.cluster_size(), clusters = plan.ctas / size;
-  if (kernel->shape.cluster_k == 1 && gemm_tiles(problem, kernel->shape).clusters * problem.batch > clusters)
+  if (kernel->shape.placed && kernel->shape.cluster_k == 1 &&
+      gemm_tiles(problem, kernel->shape).clusters * problem.batch > clusters)
     made->params.places = cluster_places(clusters, size);
   auto launch = std::make_shared<Prepared::Launch>(Prepared::Launch{*kernel, *made});
   return Prepared{std::move(launch)};

@@ -26,7 +26,7 @@ struct GemmCosts {
   double load_latency_cycles = 389;     ///< of a TMA load; divided by the stages it bounds the speed of a K block
   double promoted_per_cycle = 128;      ///< accumulators times scale added to fp32 sums, per cycle and SM
   double promotion_exposed = 0.0725;    ///< the part that the other warpgroup's MMAs do not hide
-  double promotion_alone = 1.3;         ///< the same of a single warpgroup's tile
+  double promotion_alone = 1.3;         ///< of a single warpgroup's, which nothing hides
   double straddling = 6;                ///< how much more it is where a tile's columns may have two scales
   double epilogue_cycles = 1000;        ///< of a tile, before its bytes
   double epilogue_bytes = 6.5;          ///< per cycle and math group, C and D by TMA

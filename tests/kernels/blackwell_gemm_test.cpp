@@ -317,5 +317,27 @@ TEST(OwnGemm, TakesAUsersFunction) {
       }
 }
 
+template <HopperSchedule schedule, int cluster_k = 1, bool swap = false>
+using SmallTiles = HopperGemm<e4m3, e4m3, Major::k, Major::k, Scaling::none, 64, 64, schedule, 1, 1, cluster_k, swap>;
+static_assert(SmallTiles<HopperSchedule::one_group>::rehearses);
+static_assert(!SmallTiles<HopperSchedule::one_group, 2>::rehearses);
+static_assert(!SmallTiles<HopperSchedule::one_group, 1, true>::rehearses);
+
+TEST(OwnGemm, GroupsThatTakeTurnsMayHaveNoTile) {
+  using Turns = SmallTiles<HopperSchedule::ping_pong>;
+  static_assert(!Turns::rehearses, "a group without a tile would never pass its turn back");
+  const GemmConfig config = own_gemm<Turns>("turns");
+  for (const int n : {64, 192}) {
+    GemmData data({.m = 64, .n = n, .k = 256, .a = DType::e4m3, .b = DType::e4m3, .fill = Fill::integer});
+    const GemmProblem problem = data.problem();
+    const Result<GemmPlan> plan = plan_gemm(problem, config, 1, ChipLimits::of(Chip::sm90));
+    ASSERT_TRUE(plan) << plan.error();
+    const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, {.check = true});
+    ASSERT_TRUE(outcome) << outcome.error();
+    EXPECT_TRUE(outcome->ok()) << to_text(outcome->report);
+    EXPECT_EQ(data.compare().rounding_mismatches, 0);
+  }
+}
+
 }  // namespace
 }  // namespace warploom::test

@@ -35,8 +35,8 @@ struct ClusterPlaces {
 struct alignas(16) TileLine {
   int items = 0;          ///< of the launch, in any case
   int k_blocks = 0;       ///< of a tile
-  bool straight = false;  ///< one row or column of cluster tiles, one for each cluster that is launched
-  bool along_m = false;   ///< ... of a column
+  bool straight = false;  ///< one row or column of cluster tiles, and none has two of them
+  bool along_m = false;   ///< ... which follow each other along the left operand
 };
 
 struct GemmParams {
@@ -109,6 +109,7 @@ struct GemmShape {
   bool ping_pong;           ///< a group takes a whole tile; otherwise the groups share its left rows
   bool launch_control;      ///< a cluster is launched for every work item, and those that run take over others' items
   bool swap;
+  bool placed = true;         ///< clusters begin at their GemmParams::places
   bool fuses = false;         ///< has quick code for GemmParams::fused
   bool own_function = false;  ///< in the place of the launch's activation, and of GemmParams::plain
 

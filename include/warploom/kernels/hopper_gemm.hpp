@@ -60,7 +60,7 @@ struct HopperGemm {
   /// Tiles worth sharing are small; and beside the scaled sums of 128 x 128 there is no room for adding up parts.
   static constexpr bool splits = !crowded && !ping_pong && cluster_k == 1 &&
                                  tile_left * tile_right <= (scaling == Scaling::none ? 128 * 128 : 64 * 128);
-  /// Small tiles are for few rows of A: one row of tiles, and a launch that is over in microseconds.
+  /// Small tiles are for few rows of A: mostly one row of tiles, and a launch that is over in microseconds.
   static constexpr bool short_launches = schedule == HopperSchedule::one_group || tile_left * tile_right <= 128 * 64;
   using Schedule = SplitTiles<Sharing, !crowded, splits, cluster_k, short_launches>;
   using Reader = std::conditional_t<ping_pong, typename Roles::Group, typename Roles::Math>;
@@ -131,7 +131,9 @@ struct HopperGemm {
   using Writer = WriterOf<store_slots>;
   /// A launch finds its code in no cache, and nothing hides that of its epilogue. So while the first operands are on
   /// their way it is run for a tile of nothing, beyond the output, from which TMA takes nothing away.
-  static constexpr bool rehearses = short_launches && !swap && cluster_k == 1 && Writer::plain_patches == 1;
+  /// Groups that take turns do not: one that has no tile would never pass its turn back.
+  static constexpr bool rehearses =
+      short_launches && !ping_pong && !swap && cluster_k == 1 && Writer::plain_patches == 1;
   using Input = InputOf<stages>;
   using Storage = StorageOf<stages, store_slots>;
 
@@ -160,6 +162,7 @@ struct HopperGemm {
                                    .ping_pong = ping_pong,
                                    .launch_control = false,
                                    .swap = swap,
+                                   .placed = !short_launches,
                                    .fuses = Writer::fuses,
                                    .own_function = own_function};
 
@@ -218,15 +221,15 @@ struct HopperGemm {
     if constexpr (rehearses) {
       WARPLOOM_ROLLED
       for (bool real = rehearsed || !params.plain;; real = true) {
-        finish(real ? tile : Tile{.m = (params.m + tile_left - 1) / tile_left});
+        whole_tile(real ? tile : Tile{.m = (params.m + tile_left - 1) / tile_left});
         rehearsed = true;
         if (real) break;
       }
     } else {
-      finish(tile, mine);
+      whole_tile(tile, mine);
     }
   }
-  WARPLOOM_FN void finish(Tile tile, bool mine = true) noexcept {
+  WARPLOOM_FN void whole_tile(Tile tile, bool mine = true) noexcept {
     const int left = left_of(tile) + rows_before, right = right_of(tile);
     if constexpr (!crowded && !late_bias) bias.prepare(left, right);
     Accumulator sum;

@@ -38,7 +38,7 @@ class HopperSkeleton {
     if (warp == Roles::Load::first_warp) {
       if constexpr (requires { Kernel::prefetch(params); })
         if (arch::elect_one()) Kernel::prefetch(params);
-      if constexpr (early) first = *tiles.begin();
+      if constexpr (early) first = *tiles.begin();  // of a schedule that may be asked beyond the end
     }
     if (warp == 0 && arch::elect_one()) {
       Kernel::init_barriers(storage);
@@ -79,7 +79,7 @@ class HopperSkeleton {
           if constexpr (requires { requires Kernel::short_launches; }) {  // few tiles: the first copy is what counts
             if (at != tiles.end())
               for (kernel.load(early ? first : *at), ++at; at != tiles.end(); ++at) kernel.load(*at);
-          } else if constexpr (early)  // its schedule may be asked beyond the end
+          } else if constexpr (early)
             for (; at != tiles.end(); ++at, first = *at) kernel.load(first);
           else
             for (; at != tiles.end(); ++at) kernel.load(*at);

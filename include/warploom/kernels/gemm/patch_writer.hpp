@@ -343,7 +343,8 @@ class PatchWriter {
           const int index = round * at_a_time + i;
           if (index >= plain_patches) return;
           const At at = place_of(index);
-          if (plain_patches == 1 || at.inside(params_)) f(index, at, slot_of(index));  // TMA takes nothing from beyond
+          // A tile of one patch may lie beyond the output as a whole (a rehearsal does): TMA takes nothing from there.
+          if (plain_patches == 1 || at.inside(params_)) f(index, at, slot_of(index));
         });
       };
       const auto meet = [&]() WARPLOOM_LAMBDA {
@@ -483,7 +484,8 @@ class PatchWriter {
         take(patch, sum, block_of(index), column_of(index) / 2);
         if (index == last) sum.done();
       }
-      // Not so beside sums in registers that are promoted: what moves a patch's values moves where they are, too.
+      // Compact where sums are not in registers, or the kernel has quick code for most of what goes this way. Beside
+      // others what moves a patch's values moves where sums are, too.
       finish<!in_registers<Accumulator> || fuses>(patch, at, index, bias, batch);
     }
   }

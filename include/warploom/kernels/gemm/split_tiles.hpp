@@ -1,5 +1,5 @@
 // The work items of several matrices, and of tiles whose K blocks several CTAs share: numbered cluster tile first, then
-// split, then batch. Scheduled statically, each cluster takes every P-th of them, from its place on; launch control
+// split, then batch. Scheduled statically, each cluster takes every P-th of them, from its first on; launch control
 // (schedule/clc.hpp) hands out their numbers.
 //
 //   SplitTiles<Cluster> tiles(p.tiles, p.places, p.by_splits, p.k_blocks, p.splits, p.batch, p.line);  // in all roles
@@ -16,7 +16,7 @@ namespace warploom::inline WARPLOOM_MACHINE {
 template <class Cluster, bool batches = true, bool may_split = true, int cluster_k = 1, bool lines = false>
 class SplitTiles {
  public:
-  /// `tiles` in clusters; K blocks of a tile, and of one split of it.
+  /// `tiles` in clusters; `line`: the same once more, in short.
   WARPLOOM_FN SplitTiles(const PreparedTiles& tiles, const ClusterPlaces& places, const Divisor& by_splits,
                          int k_blocks, int splits, int batch, const TileLine& line) noexcept
       : tiles_(tiles),
@@ -80,7 +80,8 @@ class SplitTiles {
   }
 
  private:
-  /// The place of this cluster. In a line no tile has a neighbour that reads the same of the larger operand.
+  /// The place of this cluster. Kernels whose tiles mostly lie in a line, where no two read the same of the larger
+  /// operand, go without ClusterPlaces: they would be read before the first copy.
   WARPLOOM_FN int first() const noexcept {
     const bool single = Cluster::size == 1 && cluster_k == 1;
     const auto cluster = static_cast<int>((single ? arch::block_index() : arch::cluster_index()).x);
