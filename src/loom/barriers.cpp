@@ -190,14 +190,14 @@ void Cluster::fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault
 }
 
 void Cluster::mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
-                              bool cluster_scope) {
+                              bool cluster_scope, bool not_last) {
   step(thread, pc);
-  signal_barrier(thread, pc, address, kind, count, bytes, cluster_scope);
+  signal_barrier(thread, pc, address, kind, count, bytes, cluster_scope, not_last);
   continue_warps();
 }
 
 void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
-                             bool cluster_scope) {
+                             bool cluster_scope, bool not_last) {
   Barrier* barrier = &barrier_at(thread, pc, address, false);
   const char* operation = kind == SignalKind::arrive             ? "mbarrier.arrive"
                           : kind == SignalKind::arrive_expect_tx ? "mbarrier.arrive.expect_tx"
@@ -216,7 +216,7 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
     // An arrival whose count the seam took to zero is no signal at all.
     if (signal.arrivals == 0 && altered.count != 0) continue;
     thread.token = token_of(barrier->state);
-    if (watch_) watch_->signal(thread, pc, *barrier, kind, signal.arrivals, signal.bytes, cluster_scope);
+    if (watch_) watch_->signal(thread, pc, *barrier, kind, signal.arrivals, signal.bytes, cluster_scope, not_last);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
     if (recording() && (kind == SignalKind::arrive || kind == SignalKind::arrive_expect_tx))
@@ -326,7 +326,8 @@ void Cluster::answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t
   thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
 }
 
-bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
+bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope,
+                            bool by_token) {
   const std::optional<Question> question = ask(thread, pc, address, phases);
   if (!question) return false;
   Barrier& barrier = *question->barrier;
@@ -334,7 +335,7 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   const Decision decision = next_decision();
   if (decision.choice == Choice::hold && !passed()) hold(thread, pc, &barrier, "mbarrier.test_wait");
   const bool answer = passed() && decision.choice != Choice::refuse;
-  if (watch_) watch_->tested(thread, pc, barrier, passed(), answer, decision);
+  if (watch_) watch_->tested(thread, pc, barrier, {question->phases, by_token}, answer, decision);
   if (!answer) {
     if (passed())
       let_others_run(thread);

@@ -67,7 +67,10 @@ void Cluster::cp_async_arrive(Thread& thread, Pc pc, uint32_t address, bool incr
   const Altered altered = alter("cp.async.mbarrier.arrive", pc, barrier);
   if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
   for (uint32_t i = 0; i < altered.times; ++i) {
-    if (increment) barrier->state.increment_pending();
+    if (increment) {
+      if (watch_) watch_->increment(thread, pc, *barrier);
+      barrier->state.increment_pending();
+    }
     auto op = std::make_unique<AsyncOp>();
     op->kind = AsyncOp::Kind::cp_async_arrive;
     op->issuer = &thread;
@@ -80,6 +83,7 @@ void Cluster::cp_async_arrive(Thread& thread, Pc pc, uint32_t address, bool incr
         op->finish = std::max(op->finish, pending->finish);
     op->barrier_cta = thread.cta;
     op->barrier_offset = barrier->offset;
+    op->raised = increment;
     issue(std::move(op));
   }
 }

@@ -36,6 +36,7 @@ void Cluster::clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t 
          "try_cancel by a CTA that has seen a request fail; after that none may follow",
          {fmt::format("the failure was seen at {}:{}", seen.user.file, seen.user.line)});
   }
+  if (watch_) watch_->cancel_asked(thread, pc);
   uint32_t barrier_offset = barrier_at(thread, pc, barrier, false).offset;
   const Altered altered = alter("clusterlaunchcontrol.try_cancel", pc, find_barrier(cta, barrier_offset));
   if (altered.wrong_stage) barrier_offset = next_stage(*find_barrier(cta, barrier_offset));
@@ -109,6 +110,7 @@ bool Cluster::clc_is_canceled(Thread& thread, Pc pc, const uint32_t (&response)[
     fail(thread, pc, "CLC-RESPONSE",
          "these 16 bytes are no answer to try_cancel: it has not landed yet, or something else was written there");
   if (response[2] == 0) {
+    if (watch_) watch_->cancel_refused(thread, pc);
     thread.cta->launch_refused = true;
     thread.cta->refusal_seen_at = pc;
   }

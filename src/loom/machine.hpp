@@ -341,6 +341,7 @@ struct AsyncOp {
   const void* source = nullptr;
   uint32_t source_bytes = 0;
   std::shared_ptr<CopyGroup> copies;
+  bool raised = false;  ///< cp_async_arrive: the barrier's pending count was raised for it
   // store_async: `words` to `destination` at `offset`
   uint32_t words[4] = {};
   // try_cancel: the answer to `destination` at `offset`
@@ -565,7 +566,7 @@ class Cluster {
   void mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count);
   void mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address);
   void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
-                       bool cluster_scope = false);
+                       bool cluster_scope = false, bool not_last = false);
   void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
   /// A question to a barrier, as the mutation seam lets it be asked.
   struct Question {
@@ -578,7 +579,8 @@ class Cluster {
   void answer_no(Thread& thread, Pc pc, const Question& question);
   void answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
   void let_others_run(Thread& thread);
-  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
+  bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false,
+                     bool by_token = false);
   native::Poll mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope);
   void mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& poll, uint32_t address, uint32_t phases,
                             bool cluster_scope);
@@ -810,7 +812,7 @@ class Cluster {
   void check_side(Thread& thread, Pc pc, const Barrier& barrier);
   void check_phase(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
   void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
-                      bool cluster_scope = false);
+                      bool cluster_scope = false, bool not_last = false);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
   void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
@@ -841,7 +843,7 @@ class Cluster {
   void issue_store(Thread& thread, Pc pc, uint32_t offset, std::unique_ptr<AsyncOp> op);
 
   // tensor_map_edit.cpp
-  TensorMap& draft_at(Thread& thread, Pc pc, uint32_t address);
+  TensorMap& draft_at(Thread& thread, Pc pc, uint32_t address, bool write, const char* operation);
   /// What a copy through this map does; reports one that cannot be used.
   TensorMapArgs usable_map(Thread& thread, Pc pc, const TensorMap& map);
 
@@ -902,7 +904,12 @@ class Cluster {
   Thread* running_ = nullptr;
   bool early_ = false;  ///< grids before this one count as unfinished
   std::vector<Thread*> grid_waiters_;
-  std::map<const TensorMap*, std::vector<Thread*>> published_;  ///< by this cluster -> who has fenced since
+  /// Tensor maps that this cluster has published, and who has fenced since.
+  struct PublishedMap {
+    std::vector<Thread*> fenced;
+    std::optional<check::Stamp> at;  ///< with the checker
+  };
+  std::map<const TensorMap*, PublishedMap> published_;
   uint32_t alive_ = 0;
   bool dead_ = false;
   // barrier.cluster

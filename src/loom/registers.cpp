@@ -33,6 +33,8 @@ void Cluster::set_max_registers(Warp& warp, Pc pc, uint32_t count, bool increase
   if (increase ? count < warp.registers : count > warp.registers)
     fail(thread, pc, "REGISTERS",
          fmt::format("{} to {} registers by a warp that has {} per thread", name, count, warp.registers));
+  if (watch_ && increase && count != warp.registers) watch_->registers_asked(warp, pc, 32 * (count - warp.registers));
+  if (watch_ && !increase && count != warp.registers) watch_->registers_given(warp, 32 * (warp.registers - count));
   if (!increase) {
     cta.free_registers += 32 * (warp.registers - count);
     warp.registers = count;

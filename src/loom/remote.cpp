@@ -33,7 +33,7 @@ std::byte* Cluster::cluster_memory(Thread& thread, Pc pc, uint32_t address, uint
 uint64_t Cluster::mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete) {
   if (owner(address) != thread.cta)
     fail(thread, pc, "BAR-ADDRESS", "an arrival on another CTA's mbarrier returns no token; use mbarrier_arrive there");
-  mbarrier_signal(thread, pc, address, SignalKind::arrive, count, 0);
+  mbarrier_signal(thread, pc, address, SignalKind::arrive, count, 0, false, no_complete);
   if (no_complete && token_pending(thread.token) == count)
     fail(thread, pc, "ARRIVE-OVERFLOW",
          fmt::format(
@@ -108,7 +108,8 @@ uint32_t mbarrier_pending_count(uint64_t token) noexcept {
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
   const Pc pc = __builtin_return_address(0);
-  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
+  return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token), false,
+                                     true);
 }
 void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();

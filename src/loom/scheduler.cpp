@@ -413,6 +413,7 @@ void Cluster::finish() {
   while (!dead_ && complete_one(true)) {
   }
   if (dead_ || lost_work() || partial_warpgroup()) return;
+  if (watch_) watch_->settle_registers();
   for (const auto& cta : ctas_) {
     for (uint32_t id = 0; id < 16; ++id) {
       const NamedBarrier& named = cta->named[id];

@@ -10,7 +10,7 @@
 
 namespace warploom::loom {
 
-TensorMap& Cluster::draft_at(Thread& thread, Pc pc, uint32_t address) {
+TensorMap& Cluster::draft_at(Thread& thread, Pc pc, uint32_t address, bool write, const char* operation) {
   step(thread, pc);
   const uint32_t offset = address & offset_mask;
   if (owner(address) != thread.cta || offset % alignof(TensorMap) != 0 ||
@@ -18,29 +18,34 @@ TensorMap& Cluster::draft_at(Thread& thread, Pc pc, uint32_t address) {
     fail(thread, pc, "TMA-RULE",
          fmt::format("a tensor map is changed in 128 aligned bytes of the CTA's shared memory, not at 0x{:08x}",
                      address));
+  if (watch_) watch_->access(thread, pc, *thread.cta, offset, sizeof(TensorMap), write, operation);
   return *reinterpret_cast<TensorMap*>(thread.cta->window + offset);
 }
 
 void Cluster::tensor_map_replace(Thread& thread, Pc pc, uint32_t address, TensorMapField field, uint32_t which,
                                  uint64_t value) {
-  if (!replace_field(draft_at(thread, pc, address), field, which, value))
+  if (!replace_field(draft_at(thread, pc, address, true, "tensormap.replace"), field, which, value))
     fail(thread, pc, "TMA-RULE", "tensormap.replace of bytes that are no tensor map; copy one there first");
 }
 
-void Cluster::publish_tensor_map(Warp& warp, Pc pc, TensorMap* destination, uint32_t address) {
+void Cluster::publish_tensor_map(Warp& /*warp*/, Pc pc, TensorMap* destination, uint32_t address) {
   Thread& thread = *running_;
-  const TensorMap& draft = draft_at(thread, pc, address);
+  const TensorMap& draft = draft_at(thread, pc, address, false, "tensormap.cp_fenceproxy");
   if (reinterpret_cast<uintptr_t>(destination) % alignof(TensorMap) != 0)
     fail(thread, pc, "TMA-RULE", "a tensor map in global memory lies at a multiple of 128 bytes");
   check_global(thread, pc, "tensormap.cp_fenceproxy", destination, destination + 1, true);
   *destination = draft;
-  published_[destination].clear();
-  (void)warp;
+  PublishedMap& published = published_[destination];
+  published.fenced.clear();
+  if (watch_) published.at = watch_->published(thread, pc, destination, sizeof(TensorMap));
 }
 
 void Cluster::acquire_tensor_map(Thread& thread, Pc pc, const TensorMap& map) {
   step(thread, pc);
-  if (const auto entry = published_.find(&map); entry != published_.end()) entry->second.push_back(&thread);
+  const auto entry = published_.find(&map);
+  if (entry == published_.end()) return;
+  // One that nothing orders behind the publication comes too early in another schedule.
+  if (!watch_ || watch_->knows(thread, *entry->second.at)) entry->second.fenced.push_back(&thread);
 }
 
 TensorMapArgs Cluster::usable_map(Thread& thread, Pc pc, const TensorMap& map) {
@@ -50,10 +55,11 @@ TensorMapArgs Cluster::usable_map(Thread& thread, Pc pc, const TensorMap& map) {
       fail(thread, pc, "TMA-RULE", "a tensor map in shared memory cannot be used; publish_tensor_map copies it out");
   if (const auto entry = published_.find(&map);
       entry != published_.end() &&
-      std::find(entry->second.begin(), entry->second.end(), &thread) == entry->second.end())
+      std::find(entry->second.fenced.begin(), entry->second.fenced.end(), &thread) == entry->second.fenced.end())
     fail(thread, pc, "TMA-RULE",
          "a tensor map that this kernel changed is used without fence.proxy.tensormap (acquire_tensor_map) in the same "
-         "thread");
+         "thread, behind the publication");
+  if (watch_) watch_->global_access(thread, pc, &map, sizeof(map), false);
   DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid)
     fail(thread, pc, "TMA-RULE",

@@ -169,6 +169,7 @@ void Cluster::tmem_dealloc(Warp& warp, Pc pc, int cta_group, uint32_t base, uint
 
 void Cluster::tmem_relinquish(Warp& warp, Pc pc, int cta_group) {
   note_cta_group(*running_, pc, cta_group);
+  if (watch_) watch_->tmem_relinquished(warp, pc);
   warp.cta->relinquished = true;
 }
 

@@ -100,13 +100,21 @@ bool GlobalMemory::fenced_between(const GlobalAccess& earlier, const Stamp& stam
   });
 }
 
+bool GlobalMemory::follows_update(const Entry& entry, const View& view) const {
+  const GlobalAccess& earlier = accesses_[entry.access];
+  const Stamp stamp = earlier.store != 0 ? stores_[earlier.store] : stamp_of(earlier, entry.lane);
+  return stamp.tick != 0 && covers(view, Plane::happened, earlier.cluster, stamp);
+}
+
 std::optional<GlobalConflict::Kind> GlobalMemory::conflict(const Entry& entry, const GlobalAccess& later,
                                                            const View& view) const {
   using Kind = GlobalConflict::Kind;
   const GlobalAccess& earlier = accesses_[entry.access];
   const bool atomics = earlier.touch == Touch::atomic && later.touch == Touch::atomic;
-  if (atomics && reaches({earlier.scope, earlier.cluster, earlier.cta, {}}, later.scope, later.cluster, later.cta))
-    return std::nullopt;
+  if (atomics && reaches({earlier.scope, earlier.cluster, earlier.cta, {}}, later.scope, later.cluster, later.cta)) {
+    if (!order_shows(earlier.update, later.update) || follows_update(entry, view)) return std::nullopt;
+    return Kind::update_order;
+  }
   Stamp stamp = stamp_of(earlier, entry.lane);
   Plane plane = entry.writes ? Plane::visible : Plane::happened;
   if (earlier.store != 0) {

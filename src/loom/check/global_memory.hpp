@@ -42,6 +42,7 @@ struct GlobalAccess {
   uint32_t store = 0;  ///< of a bulk store or reduction: whose group it is in
   Proxy proxy = Proxy::generic;
   Touch touch = Touch::read;
+  Update update = Update::none;          ///< of an atomic or a reduction
   MemoryScope scope = MemoryScope::gpu;  ///< of an atomic
   bool by_thread = true;                 ///< the slot is a warp, and the lane counts
 
@@ -55,6 +56,7 @@ struct GlobalConflict {
     no_proxy_fence,  ///< the second goes through the async proxy, and no fence.proxy.async lies between
     not_waited,      ///< the first is a bulk store that nobody has waited for to its end
     narrow_scope,    ///< two atomics, one of which does not reach the other
+    update_order,    ///< no conflict: two updates, and it shows which of them comes first
   };
   Kind kind = Kind::race;
   GlobalAccess earlier, later;
@@ -186,6 +188,8 @@ class GlobalMemory {
   uint32_t number_of(const GlobalAccess& access);
   void visit(Entries& entries, uint16_t bytes, uintptr_t address, uintptr_t length, uint32_t access, uint8_t lane,
              const View& view, const Report& report);
+  /// Of two updates: is the later one behind the end of the earlier in every schedule?
+  bool follows_update(const Entry& entry, const View& view) const;
   std::optional<GlobalConflict::Kind> conflict(const Entry& earlier, const GlobalAccess& later, const View& view) const;
   bool covers(const View& view, Plane plane, uint32_t cluster, const Stamp& stamp) const;
   bool fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const View& view) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace warploom::loom::check {
 namespace {
@@ -467,8 +468,9 @@ Voice* Order::voice_of(Agent agent, const Barrier& barrier) {
   return &voice;
 }
 
-Stamp Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes) {
+Stamp Order::signal(Agent agent, BarrierId id, const void* at, SignalAs as, Publishes publishes) {
   Barrier& barrier = barriers_[id];
+  const bool arrives = as == SignalAs::arrival || as == SignalAs::not_last;
   note_signaller(barrier, {agent.warp, agent.lane});
   Voice* const voice = arrives ? voice_of(agent, barrier) : nullptr;
   const Lane& lane = voice != nullptr ? state_of(agent) : own_state(agent);
@@ -479,11 +481,14 @@ Stamp Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Pub
     else if (!lane.knows->covers(Plane::happened, *barrier.completed, mine))
       violated({PhaseRule::arrival_early, id, barrier.phases, now(agent), at});
   }
-  if (arrives) {
+  if (arrives && !barrier.expects.empty())
     std::erase_if(barrier.expects,
                   [&](const ExpectRecord& expect) { return covers(agent, Plane::happened, expect.stamp); });
-  } else {
-    barrier.expects.push_back({now(agent), at});
+  switch (as) {
+    case SignalAs::expectation: barrier.expects.push_back({now(agent), at, PhaseRule::expect_late}); break;
+    case SignalAs::increment: barrier.expects.push_back({now(agent), at, PhaseRule::increment_late}); break;
+    case SignalAs::not_last: barrier.expects.push_back({now(agent), at, PhaseRule::may_be_last}); break;
+    default: break;
   }
   Stamp stamp = now(agent);
   if (voice != nullptr) {
@@ -514,34 +519,91 @@ Stamp Order::signal(Agent agent, BarrierId id, const void* at, bool arrives, Pub
   return stamp;
 }
 
-Stamp Order::arrive(Agent agent, BarrierId id, const void* at) { return signal(agent, id, at, true, Publishes::all); }
+Stamp Order::arrive(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, SignalAs::arrival, Publishes::all);
+}
 
 Stamp Order::arrive_relaxed(Agent agent, BarrierId id, const void* at) {
-  return signal(agent, id, at, true, Publishes::nothing);
+  return signal(agent, id, at, SignalAs::arrival, Publishes::nothing);
 }
 
 Stamp Order::arrive_remote(Agent agent, BarrierId id, const void* at) {
-  return signal(agent, id, at, true, Publishes::to_cluster);
+  return signal(agent, id, at, SignalAs::arrival, Publishes::to_cluster);
+}
+
+Stamp Order::arrive_not_last(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, SignalAs::not_last, Publishes::all);
 }
 
 Stamp Order::expect(Agent agent, BarrierId id, const void* at) {
-  return signal(agent, id, at, false, Publishes::nothing);
+  return signal(agent, id, at, SignalAs::expectation, Publishes::nothing);
+}
+
+Stamp Order::increment(Agent agent, BarrierId id, const void* at) {
+  return signal(agent, id, at, SignalAs::increment, Publishes::nothing);
 }
 
 Stamp Order::complete_tx(Agent agent, BarrierId id, const void* at) {
-  // Like an expectation, but nothing waits for it.
-  const Stamp stamp = signal(agent, id, at, false, Publishes::nothing);
-  barriers_[id].expects.pop_back();
-  return stamp;
+  return signal(agent, id, at, SignalAs::landed, Publishes::nothing);
 }
 
-void Order::complete(const Work& work, BarrierId id, bool counts_as_arrival, const void* at, bool remote) {
+template <class Covers>
+void Order::count_bytes(BarrierId id, const Stamp& stamp, int64_t bytes, const void* at, const Covers& covers) {
+  constexpr int64_t limit = (1 << 20) - 1;
+  if (bytes == 0) return;
+  Barrier& barrier = barriers_[id];
+  const bool small = barrier.traffic <= limit;
+  barrier.traffic += std::abs(bytes);
+  // While all of it together is within the range, no order can leave it.
+  if (barrier.traffic <= limit) {
+    barrier.bytes.push_back({stamp, bytes, 0, 0, at});
+    return;
+  }
+  const auto check = [&](const ByteRecord& record) {
+    if (violated && (record.most > limit || record.least < -limit))
+      violated({PhaseRule::byte_range, id, barrier.phases, record.stamp, record.at});
+  };
+  if (small) {
+    // How those before it are ordered was of no interest, and matters to them alone: any order will do.
+    int64_t up = 0, down = 0;
+    for (const ByteRecord& earlier : barrier.bytes) (earlier.bytes > 0 ? up : down) += earlier.bytes;
+    for (ByteRecord& earlier : barrier.bytes) {
+      earlier.most = up;
+      earlier.least = down;
+    }
+  }
+  ByteRecord mine{stamp, bytes, bytes, bytes, at};
+  for (ByteRecord& earlier : barrier.bytes) {
+    if (covers(earlier.stamp)) {
+      mine.most += earlier.bytes;
+      mine.least += earlier.bytes;
+      continue;
+    }
+    (earlier.bytes > 0 ? mine.most : mine.least) += earlier.bytes;
+    (bytes > 0 ? earlier.most : earlier.least) += bytes;
+    check(earlier);
+  }
+  check(mine);
+  barrier.bytes.push_back(mine);
+}
+
+void Order::count_bytes(Agent agent, BarrierId id, int64_t bytes, const void* at) {
+  count_bytes(id, note(agent), bytes, at,
+              [&](const Stamp& earlier) { return covers(agent, Plane::happened, earlier); });
+}
+
+void Order::count_bytes(const Work& work, BarrierId id, int64_t bytes, const void* at) {
+  count_bytes(id, work.stamp, bytes, at,
+              [&](const Stamp& earlier) { return work.relies.covers(Plane::happened, earlier); });
+}
+
+void Order::complete(const Work& work, BarrierId id, Ends ends, const void* at, bool remote) {
   Barrier& barrier = barriers_[id];
   const Knowledge knowledge = completion(work);
   barrier.several = true;
   if (barrier.completed != nullptr && !knowledge.covers(Plane::happened, *barrier.completed) && violated)
     violated({PhaseRule::arrival_early, id, barrier.phases, work.stamp, at});
-  if (counts_as_arrival)
+  if (ends == Ends::arrival && !barrier.expects.empty())
     std::erase_if(barrier.expects,
                   [&](const ExpectRecord& expect) { return knowledge.covers(Plane::happened, expect.stamp); });
   if (remote)
@@ -555,7 +617,7 @@ void Order::phase_completed(BarrierId id) {
   if (violated) {
     // What one thread does alone comes in the order in which it does it.
     for (const ExpectRecord& expect : barrier.expects)
-      if (barrier.several) violated({PhaseRule::expect_late, id, barrier.phases, expect.stamp, expect.at});
+      if (barrier.several) violated({expect.rule, id, barrier.phases, expect.stamp, expect.at});
     // Those who wait for the phase before must have passed before this one could complete.
     for (const WaitRecord& wait : barrier.waits) {
       if (wait.lanes == all_lanes && barrier.current.covers(Plane::happened, {wait.warp, wait.tick, whole_slot}))
@@ -569,6 +631,8 @@ void Order::phase_completed(BarrierId id) {
     }
   }
   barrier.expects.clear();
+  barrier.bytes.clear();
+  barrier.traffic = 0;
   barrier.waits.clear();
   barrier.signalled = barrier.several = false;
   barrier.before = std::move(barrier.completed);
@@ -583,6 +647,14 @@ void Order::phase_completed(BarrierId id) {
 bool Order::knows_of_last_phase(Agent agent, BarrierId id) const {
   const Barrier& barrier = barriers_[id];
   return barrier.completed == nullptr || state_of(agent).knows->covers(Plane::happened, *barrier.completed, own(agent));
+}
+
+uint64_t Order::least_phases(Agent agent, BarrierId id) const {
+  const Barrier& barrier = barriers_[id];
+  const auto knows = [&](const KnowledgeRef& end) {
+    return end == nullptr || state_of(agent).knows->covers(Plane::happened, *end, own(agent));
+  };
+  return barrier.phases - (knows(barrier.completed) ? 0 : knows(barrier.before) ? 1 : 2);
 }
 
 bool Order::over(Agent agent, BarrierId id, std::optional<std::pair<Stamp, const void*>>& left) const {

@@ -65,10 +65,13 @@ struct WarpIssue {
 };
 
 enum class PhaseRule : uint8_t {
-  arrival_early,  ///< P1: an arrival or bytes of phase n+1 that could land in phase n
-  expect_late,    ///< P1b: bytes announced too late: the phase could complete without them
-  wait_early,     ///< P2: a wait for phase n that could begin when n-1 is not complete: its parity says "passed"
-  wait_late,      ///< P2: a wait for phase n that could begin when n+1 is complete: its parity says "not yet"
+  arrival_early,   ///< P1: an arrival or bytes of phase n+1 that could land in phase n
+  expect_late,     ///< P1b: bytes announced too late: the phase could complete without them
+  wait_early,      ///< P2: a wait for phase n that could begin when n-1 is not complete: its parity says "passed"
+  wait_late,       ///< P2: a wait for phase n that could begin when n+1 is complete: its parity says "not yet"
+  increment_late,  ///< P1b: a pending count raised too late: the phase could complete without the arrival
+  may_be_last,     ///< P3: an arrive.noComplete that could be the last arrival of its phase
+  byte_range,      ///< P3: byte counts that leave the range of the barrier in some order of its signals
 };
 
 class Order {
@@ -157,12 +160,20 @@ class Order {
   /// that it happened and what the async proxy may rely on, but sees nothing of what it wrote.
   Stamp arrive_remote(Agent agent, BarrierId barrier, const void* at = nullptr);
   Stamp expect(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// An arrival that must not complete the phase (arrive.noComplete): some other arrival must be known to come later.
+  Stamp arrive_not_last(Agent agent, BarrierId barrier, const void* at = nullptr);
+  /// Raises the pending count of the phase under way (cp.async.mbarrier.arrive without .noinc).
+  Stamp increment(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// Bytes that the thread itself says have landed.
   Stamp complete_tx(Agent agent, BarrierId barrier, const void* at = nullptr);
-  /// The end of asynchronous work: bytes that landed, or an arrival (commit).
+  /// Beside the signal: by so much it moves the barrier's byte count (expected bytes up, landed bytes down).
+  void count_bytes(Agent agent, BarrierId barrier, int64_t bytes, const void* at = nullptr);
+  void count_bytes(const Work& work, BarrierId barrier, int64_t bytes, const void* at = nullptr);
+  /// The end of asynchronous work: bytes that landed, or an arrival (commit). `raised`: one that the pending count had
+  /// been raised for, so that the phase does not wait for it unless the increment came in time.
+  enum class Ends : uint8_t { bytes, arrival, raised };
   /// `remote`: of what a thread of another CTA stored, as with arrive_remote.
-  void complete(const Work& work, BarrierId barrier, bool counts_as_arrival, const void* at = nullptr,
-                bool remote = false);
+  void complete(const Work& work, BarrierId barrier, Ends ends, const void* at = nullptr, bool remote = false);
   /// The phase under way is complete; it is the `phase`-th, from 0.
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
@@ -175,6 +186,9 @@ class Order {
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
   /// Is the thread behind the end of the last completed phase anyway?
   bool knows_of_last_phase(Agent agent, BarrierId barrier) const;
+  /// How many phases are complete when the thread comes here, in every schedule. Not below phases() - 2: two phases
+  /// that it does not know of are enough for a parity to mean another one.
+  uint64_t least_phases(Agent agent, BarrierId barrier) const;
   /// Whether the thread is behind everything that was done with the barrier; if not, `left` is a wait that may still
   /// come, where it is one.
   bool over(Agent agent, BarrierId barrier, std::optional<std::pair<Stamp, const void*>>& left) const;
@@ -229,8 +243,17 @@ class Order {
     uint32_t lanes = 0;
     const void* at = nullptr;
   };
+  /// Something that an arrival of the same phase must be known to follow.
   struct ExpectRecord {
     Stamp stamp;
+    const void* at = nullptr;
+    PhaseRule rule = PhaseRule::expect_late;  ///< ... or this rule is broken
+  };
+  /// A change of the byte count, and what the count may be right after it, over all orders of the phase's signals.
+  struct ByteRecord {
+    Stamp stamp;
+    int64_t bytes = 0;
+    int64_t least = 0, most = 0;
     const void* at = nullptr;
   };
   struct Barrier {
@@ -241,6 +264,8 @@ class Order {
     KnowledgeRef completed_remote;   ///< ... of the last completed one
     std::vector<WaitRecord> waits;   ///< for the last completed phase
     std::vector<ExpectRecord> expects;
+    std::vector<ByteRecord> bytes;           ///< of the phase under way,
+    int64_t traffic = 0;                     ///< ... and their sizes added up
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
     bool for_each_lane = false;
@@ -270,7 +295,10 @@ class Order {
   /// What follows has a tick of its own.
   static void advance(Lane& lane);
   enum class Publishes : uint8_t { nothing, all, to_cluster };
-  Stamp signal(Agent agent, BarrierId id, const void* at, bool arrives, Publishes publishes);
+  enum class SignalAs : uint8_t { arrival, not_last, expectation, increment, landed };
+  Stamp signal(Agent agent, BarrierId id, const void* at, SignalAs as, Publishes publishes);
+  template <class Covers>
+  void count_bytes(BarrierId id, const Stamp& stamp, int64_t bytes, const void* at, const Covers& covers);
   /// For an arrival of a lane that has done nothing since its warp met; null where it is to have a tick of its lane.
   Voice* voice_of(Agent agent, const Barrier& barrier);
   static void add_remote(Barrier& barrier, const Knowledge& told);

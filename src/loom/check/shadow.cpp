@@ -37,6 +37,7 @@ const char* to_string(Conflict::Kind kind) {
     case Conflict::Kind::not_visible: return "not visible";
     case Conflict::Kind::no_tensor_fence: return "no tensor fence";
     case Conflict::Kind::uninitialised: return "uninitialised";
+    case Conflict::Kind::update_order: return "order of updates";
   }
   return "";
 }
@@ -135,7 +136,7 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
         const bool known = cell.reads.any([&](Record& read) {
-          if (read.atomic) {
+          if (read.updates()) {
             if (!ordered(view, read, true, record, false, kind)) report({kind, read, record, true, false, at});
             return false;
           }
@@ -162,8 +163,8 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
           report({kind, cell.write, record, true, true, at});
         cell.reads.any([&](const Record& read) {
-          if (!ordered(view, read, read.atomic, record, true, kind))
-            report({kind, read, record, read.atomic, true, at});
+          if (!ordered(view, read, read.updates(), record, true, kind))
+            report({kind, read, record, read.updates(), true, at});
           return false;
         });
         cell.reads.clear();
@@ -182,15 +183,17 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
         Reads others;
         const auto meet = [&](const Record& earlier, bool writes) {
           if (ordered(view, earlier, writes, record, true, kind)) return;
-          if (earlier.atomic)
+          if (earlier.updates()) {
             others.add(earlier);
-          else
+            if (order_shows(earlier.update, record.update) && !view.covers(Plane::happened, earlier))
+              report({Conflict::Kind::update_order, earlier, record, true, true, at});
+          } else
             report({kind, earlier, record, writes, true, at});
         };
         if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
         if (!cell.write.nobody()) meet(cell.write, true);
         cell.reads.any([&](const Record& read) {
-          meet(read, read.atomic);
+          meet(read, read.updates());
           return false;
         });
         cell.reads = std::move(others);
@@ -236,7 +239,8 @@ bool Shadow::writable(uint32_t first, uint32_t count, const Viewpoint& view, con
   return all(first, count, [&](const Cell& cell) {
     Conflict::Kind kind{};
     if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) return false;
-    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, read.atomic, record, true, kind); });
+    return !cell.reads.any(
+        [&](const Record& read) { return !ordered(view, read, read.updates(), record, true, kind); });
   });
 }
 

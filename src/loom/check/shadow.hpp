@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "loom/check/order.hpp"
+#include "loom/check/update.hpp"
 
 namespace warploom::loom::check {
 
@@ -20,12 +21,12 @@ enum class Proxy : uint8_t { generic, async, tensor };
 /// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
   uint32_t slot : 24 = 0;
-  Proxy proxy : 6 = Proxy::generic;
-  bool atomic : 1 = false;    ///< an atomic or a reduction: two of them need no order
-  bool gathered : 1 = false;  ///< one of several stores that are told as one: `site` is that of the last
-  uint32_t tick = 0;          ///< 0: nobody
-  uint32_t lanes = 0;         ///< of a warp's slot; 0 for asynchronous work
-  uint32_t site = 0;          ///< whatever the caller wants to find again
+  Proxy proxy : 3 = Proxy::generic;
+  Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
+  bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
+  uint32_t tick = 0;                 ///< 0: nobody
+  uint32_t lanes = 0;                ///< of a warp's slot; 0 for asynchronous work
+  uint32_t site = 0;                 ///< whatever the caller wants to find again
 
   static Record of(const Stamp& stamp, uint32_t lanes, Proxy proxy = Proxy::generic, uint32_t site = 0) {
     Record record;
@@ -37,6 +38,7 @@ struct Record {
     return record;
   }
   bool nobody() const { return tick == 0; }
+  bool updates() const { return update != Update::none; }
   friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -71,6 +73,7 @@ struct Conflict {
     not_visible,      ///< ordered, but nothing makes the write seen
     no_tensor_fence,  ///< ordered, but without the fences of tcgen05
     uninitialised,    ///< nobody has written what is read
+    update_order,     ///< no conflict: two updates, and it shows which of them comes first
   };
   Kind kind = Kind::race;
   Record earlier, later;
@@ -99,7 +102,7 @@ class Shadow {
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
-  /// Of a record that is atomic: reads and writes.
+  /// Of a record that is an update: reads and writes.
   void update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   /// Would `write` have anything to report? If not, `overwrite` does the same.
   bool writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const;

@@ -12,6 +12,7 @@ namespace warploom::loom::check {
 namespace {
 
 constexpr uint32_t all_lanes = ~0u, lane_count = 32;
+constexpr uint32_t mbarrier_bytes = 8;
 
 }  // namespace
 
@@ -34,6 +35,9 @@ Watch::Watch(Cluster& cluster)
   incoming_.resize(cluster.size());
   slots_.resize(cluster.size());
   allocations_.resize(cluster.size());
+  cancels_.resize(cluster.size());
+  live_.resize(cluster.size());
+  pools_.resize(cluster.size());
   sites_.emplace_back();
   cluster_barrier_ = order_.make_barrier(true);
   barriers_.push_back({.name = "the cluster barrier"});
@@ -83,8 +87,13 @@ void Watch::synchronise(const Warp& warp, uint32_t mask) {
 
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
                   const Viewpoint& view, const Record& record, bool tensor) {
-  const auto on_conflict = [&](const Conflict& conflict) { report(pc, warp, conflict, tensor ? nullptr : &shadow); };
-  if (record.atomic)  // by reference: it is not to be copied to the heap each time
+  const auto on_conflict = [&](const Conflict& conflict) {
+    if (conflict.kind == Conflict::Kind::update_order)
+      updated(conflict, shadow);
+    else
+      report(pc, warp, conflict, tensor ? nullptr : &shadow);
+  };
+  if (record.updates())  // by reference: it is not to be copied to the heap each time
     shadow.update(first, count, view, record, std::ref(on_conflict));
   else if (write)
     shadow.write(first, count, view, record, std::ref(on_conflict));
@@ -96,7 +105,8 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
                    const char* operation) {
   const Warp& warp = *thread.warp;
   const uint32_t lane = 1u << thread.id.lane;
-  const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta;
+  const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta &&
+                    !near_barriers(owner, offset, bytes);
   if (!unit || !gathered_.go_on(warp, lane)) settle_stores();
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
@@ -106,15 +116,16 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
     gather(warp, pc, record, offset);
   else
     touch_shared(pc, warp, owner, offset, bytes, write, view, record);
-  if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, 1u << thread.id.lane, operation);
+  if (&owner != thread.cta) came_into(owner, {order_.note(me), pc, thread.warp, 1u << thread.id.lane, operation});
   order_.accessed_shared(me);
   released_[first_thread(*thread.warp) + thread.id.lane] = false;
 }
 
 void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
                    const char* operation) {
+  const auto spares_barriers = [&](uint32_t offset) { return !near_barriers(*warp.cta, offset, bytes); };
   const bool units = write && bytes == LineSet::unit_bytes && order_.alike(agent(warp).warp) &&
-                     !names_a_unit_twice(*warp.cta, offsets);
+                     std::ranges::all_of(offsets, spares_barriers) && !names_a_unit_twice(*warp.cta, offsets);
   if (!units || !gathered_.go_on(warp, all_lanes)) settle_stores();
   const Viewpoint view(order_, agent(warp));
   const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, operation));
@@ -169,9 +180,9 @@ void Watch::shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offs
   order_.learn(me, word);
   const Viewpoint view(order_, me);
   Record record = view.record(Proxy::generic, site(pc, *thread.warp, lane, "atom.shared"));
-  record.atomic = true;
+  record.update = Update::answers;
   touch_shared(pc, *thread.warp, owner, offset, bytes, true, view, record);
-  if (&owner != thread.cta) came_into(owner, order_.note(me), pc, *thread.warp, lane, "an atomic");
+  if (&owner != thread.cta) came_into(owner, {order_.note(me), pc, thread.warp, lane, "an atomic"});
   order_.accessed_shared(me);
   released_[first_thread(*thread.warp) + thread.id.lane] = false;
   word = order_.tell(me);
@@ -214,8 +225,25 @@ void Watch::fence_mbarrier_init(Thread& thread) {
 
 void Watch::write_barrier(Thread& thread, Pc pc, const Barrier& barrier, const char* operation) {
   const Viewpoint view(order_, agent(thread));
-  touch_shared(pc, *thread.warp, *barrier.cta, barrier.offset, 8, true, view,
-               view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)));
+  touch(pc, *thread.warp, shared_[rank_of(*barrier.cta)], barrier.offset, mbarrier_bytes, true, view,
+        view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)), false);
+}
+
+void Watch::spare_barriers(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
+                           const Record& record) {
+  const auto& live = live_[rank_of(cta)].at;
+  auto found = live.upper_bound(offset >= mbarrier_bytes ? offset - mbarrier_bytes : 0);
+  if (found == live.end() || found->first >= offset + bytes) return;
+  const Barrier& barrier = *found->second;
+  const Site& site = sites_[record.site];
+  const Stamp& init = *barriers_[barrier.watched].init;
+  cluster_.stop(
+      &warp, record.lanes != 0 ? record.lanes : site.lanes, pc, "BAR-UNINIT",
+      fmt::format("{} {} {} bytes at 0x{:x}, among them those of {} at 0x{:x}, which is live", site.operation,
+                  write ? "overwrites" : "reads", bytes, offset, barrier.name(), barrier.offset),
+      {"only mbarrier operations touch a barrier between mbarrier.init and mbarrier.inval; a copy that reaches "
+       "into it is too long or at the wrong place"},
+      {{"mbarrier.init", &warp_of(init.slot), 1u << init.lane, barriers_[barrier.watched].init_at}});
 }
 
 void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
@@ -231,6 +259,7 @@ void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
                   std::move(sides));
   }
   write_barrier(thread, pc, barrier, "mbarrier.inval");
+  live_[rank_of(*barrier.cta)].at.erase(barrier.offset);
   BarrierNotes& notes = barriers_[barrier.watched];
   notes.ended_by = thread.warp;
   notes.ended_lane = 1u << thread.id.lane;
@@ -241,6 +270,10 @@ void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
   settle_stores();
   write_barrier(thread, pc, barrier, "mbarrier.init");
   barrier.watched = order_.make_barrier();
+  LiveBarriers& live = live_[rank_of(*barrier.cta)];
+  live.at[barrier.offset] = &barrier;
+  live.begin = std::min(live.begin, barrier.offset);
+  live.end = std::max(live.end, barrier.offset + mbarrier_bytes);
   const Stamp now = order_.note(agent(thread));
   barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
   fresh_inits_.emplace_back(barrier.watched, now);
@@ -283,7 +316,7 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
 }
 
 void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
-                   bool cluster_scope) {
+                   bool cluster_scope, bool not_last) {
   settle_stores();
   const Agent me = agent(thread);
   usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "an arrival");
@@ -292,10 +325,12 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
   if (recorder_ != nullptr) recorder_->signal(thread, barrier, kind, arrivals, bytes, tells);
   const bool remote = barrier.cta != thread.cta;
   const auto arrive = [&] {
-    return !tells   ? order_.arrive_relaxed(me, id, pc)
-           : remote ? order_.arrive_remote(me, id, pc)
-                    : order_.arrive(me, id, pc);
+    return !tells     ? order_.arrive_relaxed(me, id, pc)
+           : remote   ? order_.arrive_remote(me, id, pc)
+           : not_last ? order_.arrive_not_last(me, id, pc)
+                      : order_.arrive(me, id, pc);
   };
+  if (bytes != 0) order_.count_bytes(me, id, kind == SignalKind::complete_tx ? -bytes : bytes, pc);
   Stamp moment;
   switch (kind) {
     case SignalKind::expect_tx: moment = order_.expect(me, id, pc); break;
@@ -306,7 +341,18 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
       break;
     default: moment = arrive();
   }
-  if (remote) came_into(*barrier.cta, moment, pc, *thread.warp, 1u << thread.id.lane, "a signal");
+  if (remote)
+    came_into(*barrier.cta, {.stamp = moment,
+                             .pc = pc,
+                             .warp = thread.warp,
+                             .lanes = 1u << thread.id.lane,
+                             .operation = "a signal",
+                             .barrier = &barrier});
+}
+
+void Watch::increment(Thread& thread, Pc pc, const Barrier& barrier) {
+  settle_stores();
+  order_.increment(agent(thread), barrier.watched, pc);
 }
 
 void Watch::phase_completed(const Barrier& barrier) {

@@ -73,6 +73,10 @@ class Watch {
   void shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes);
 
   // ---- global memory (watch_global.cpp)
+  /// tensormap.cp_fenceproxy: a warp writes a tensor map to global memory. Its moment, for those who fence.
+  Stamp published(Thread& thread, Pc pc, const void* begin, size_t bytes);
+  /// Is that moment over, in every schedule, when the thread comes here?
+  bool knows(const Thread& thread, const Stamp& moment) const;
   void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write);
   void global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes, MemoryOrder order, MemoryScope scope);
   void fence(Thread& thread, MemoryScope scope);
@@ -86,8 +90,11 @@ class Watch {
   // ---- barriers
   void init(Thread& thread, Pc pc, Barrier& barrier);
   void invalidate(Thread& thread, Pc pc, const Barrier& barrier);
+  /// `not_last`: mbarrier.arrive.noComplete.
   void signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,
-              bool cluster_scope);
+              bool cluster_scope, bool not_last);
+  /// The pending count is raised by one: cp.async.mbarrier.arrive without .noinc.
+  void increment(Thread& thread, Pc pc, const Barrier& barrier);
   void phase_completed(const Barrier& barrier);
   /// `cluster_scope`: what other CTAs released to the cluster is seen, too.
   void passed(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases, bool cluster_scope);
@@ -115,6 +122,7 @@ class Watch {
   void wgmma_commit(const Warp& warp);
   void wgmma_waited(const Warp& warp, const WgmmaInstruction& last);
   void tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot);
+  void tmem_relinquished(const Warp& warp, Pc pc);
   void tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns);
   void tmem_access(const Warp& warp, Pc pc, TmemAccess& access);
   void tmem_waited(const Warp& warp, const TmemAccess& access);
@@ -130,12 +138,24 @@ class Watch {
     bool may_hold = false, may_refuse = false;
     bool matters = false;  ///< another schedule may have it come out differently
   };
-  /// A test for a phase that was or was not complete. Not for one whose answer is only a hint.
-  void tested(Thread& thread, Pc pc, const Barrier& barrier, bool complete, bool answer, const Decision& decision);
+  struct Asked {
+    uint64_t phases = 0;    ///< completed phases that it asks for
+    bool by_token = false;  ///< of a token: it may be asked while that phase is the current one or the last
+  };
+  /// A test for a phase. Not for one whose answer is only a hint.
+  void tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& asked, bool answer, const Decision& decision);
   /// An operation that sees what others have done to the object before it. `of_launch`: also those of other clusters.
   void visited(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch,
                const Decision& decision);
   void answered(Pc pc, const Decision& decision);
+  /// clusterlaunchcontrol.try_cancel, and a thread that sees that a request has failed: after that none may follow.
+  void cancel_asked(Thread& thread, Pc pc);
+  void cancel_refused(Thread& thread, Pc pc);
+  /// setmaxnreg: so many registers more (of the whole warp) are asked for, or given back.
+  void registers_asked(const Warp& warp, Pc pc, uint32_t count);
+  void registers_given(const Warp& warp, uint32_t count);
+  /// The run has ended: what depends on all of it becomes a point, or does not.
+  void settle_registers();
   /// Something that nothing can be decided about.
   void depends(Pc pc, const char* operation);
   std::span<const PointNote> points() const { return points_; }
@@ -158,7 +178,13 @@ class Watch {
     uint32_t ended_lane = 0;
     Pc ended_at = nullptr;
     std::vector<uint32_t> known_to[2] = {};  ///< lanes of each warp to whom it is usable: in its CTA, from elsewhere
-    std::vector<std::pair<Stamp, size_t>> tests = {};  ///< that failed in the phase under way, with their points
+    struct Test {
+      Stamp stamp;
+      size_t point = 0;
+      Asked asked;
+      Pc pc = nullptr;
+    };
+    std::vector<Test> tests = {};  ///< that another phase may still end before
   };
   /// Instructions of a tensor core that are one piece of work: same issuers, same knowledge, same accumulator.
   struct Batch {
@@ -200,6 +226,14 @@ class Watch {
     gathered_.each.push_back({pc, record, offset});
     gathered_.lines.add(offset);
   }
+  /// May these bytes be those of a live mbarrier?
+  bool near_barriers(const Cta& cta, uint32_t offset, uint32_t bytes) const {
+    const LiveBarriers& live = live_[rank_of(cta)];
+    return offset < live.end && offset + bytes > live.begin;
+  }
+  /// Reports an access to the bytes of a live mbarrier by anything but mbarrier operations.
+  void spare_barriers(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
+                      const Record& record);
   /// The 8 bytes of a barrier, as its init and its end write them.
   void write_barrier(Thread& thread, Pc pc, const Barrier& barrier, const char* operation);
   void settle_stores() {
@@ -230,6 +264,7 @@ class Watch {
                     const Viewpoint& view, const Record& record) {
     settle_stores();
     touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false);
+    if (near_barriers(cta, offset, bytes)) spare_barriers(pc, warp, cta, offset, bytes, write, record);
   }
   void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
                    const Viewpoint& view, const Record& record);
@@ -250,17 +285,27 @@ class Watch {
               const char* operation);
   Order::BarrierId number_of(const NamedBarrier& barrier);
   size_t add_point(Pc pc, const char* operation, const Decision& decision);
+  /// Two updates of the same bytes that come in either order, and it shows which.
+  void updated(const Conflict& conflict, const Shadow& shadow);
+  void updated(const GlobalConflict& conflict);
+  void updated(const void* word, uint32_t bytes, Pc pc, const char* operation, bool answers);
   void settle_tests(Order::BarrierId id);
+  void note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, PhaseRule rule, const Stamp& by, Pc pc);
 
-  /// Something that others do in a CTA, or that lands there.
+  /// Something that reads, writes or signals in the shared memory of a CTA, and may do so for as long as no thread
+  /// there knows that it is over.
   struct Incoming {
     Stamp stamp;
     Pc pc = nullptr;
     const Warp* warp = nullptr;
     uint32_t lanes = 0;
     const char* operation = "";
+    const char* code = "EXIT-REMOTE";
+    const Barrier* barrier = nullptr;  ///< that is told of its end
   };
-  void came_into(const Cta& cta, const Stamp& stamp, Pc pc, const Warp& warp, uint32_t lanes, const char* operation);
+  void came_into(const Cta& cta, const Incoming& incoming);
+  /// All CTAs whose memory the work reads or writes, or whose barrier it signals.
+  void came_into(const AsyncOp& op, const char* operation);
 
   // watch_report.cpp
   void report(Pc pc, const Warp& warp, const Conflict& conflict, const Shadow* shared);
@@ -284,6 +329,12 @@ class Watch {
   std::unordered_map<uint64_t, uint32_t> site_index_;
   std::array<std::pair<uint64_t, uint32_t>, 256> recent_sites_ = {};
   std::vector<BarrierNotes> barriers_;
+  /// The live mbarriers of a CTA, by offset, and the bytes from the first to the last of them.
+  struct LiveBarriers {
+    std::map<uint32_t, const Barrier*> at;
+    uint32_t begin = ~0u, end = 0;
+  };
+  std::vector<LiveBarriers> live_;
   /// Where copies to a CTA land, and the barrier they complete on: [CTA][offset].
   struct Slot {
     uint32_t bytes = 0;
@@ -321,6 +372,21 @@ class Watch {
     size_t point = 0;
   };
   std::vector<PointNote> points_;
+  /// try_cancel of the threads of each CTA: the latest of each.
+  std::vector<std::vector<Incoming>> cancels_;
+  /// setmaxnreg of the warps of each CTA.
+  struct RegisterPool {
+    struct Change {
+      Stamp stamp;
+      uint64_t count = 0;
+      uint64_t supply = 0;   ///< of an increase: what is given back before it, and never depends on another
+      uint64_t demand = 0;   ///< ... what it and those that may come before it take
+      bool depends = false;  ///< of a decrease: it comes after an increase
+      size_t point = 0;
+    };
+    std::vector<Change> increases, decreases;
+  };
+  std::vector<RegisterPool> pools_;
   std::unordered_map<const void*, std::vector<Visit>> visits_;
   std::unordered_map<const void*, KnowledgeRef> words_;  ///< what atomics on them have told
   std::unique_ptr<GlobalMemory> own_global_;

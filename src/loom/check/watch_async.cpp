@@ -49,6 +49,7 @@ void Watch::issue(AsyncOp& op) {
       for (const WorkRef& copy : copies_[op.issuer]) Order::include(*work, *copy);
       copies_[op.issuer].clear();
       op.work = std::move(work);
+      came_into(op, operation_of(op));
       return;
     }
     default: break;
@@ -69,7 +70,7 @@ void Watch::issue(AsyncOp& op) {
   Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
   if (op.kind == AsyncOp::Kind::bulk_send) {
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
-    record.atomic = op.reduction.has_value();
+    if (op.reduction) record.update = update_of(*op.reduction, op.reduction_type);
   }
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
     for_each_stored_run(op.map, op.at, op.offset, [&](uint32_t offset, uint32_t count) {
@@ -78,6 +79,7 @@ void Watch::issue(AsyncOp& op) {
   else
     touch_shared(op.pc, warp, *op.destination, op.offset, bytes, op.kind != AsyncOp::Kind::tma_store, view, record);
   issue_global(op, record.site);
+  if (op.kind != AsyncOp::Kind::tma_store) came_into(op, operation_of(op));
   if (op.kind == AsyncOp::Kind::tma_store) op.group->works.push_back(op.work);
   if (op.kind == AsyncOp::Kind::cp_async) {
     op.copies->works.push_back(op.work);
@@ -100,8 +102,12 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
          op.kind != AsyncOp::Kind::cp_async_arrive, operation_of(op));
   // A thread's own store, though it lands late: another CTA sees it as it sees all that threads do.
   const bool remote = op.kind == AsyncOp::Kind::store_async && barrier.cta != op.issuer->cta;
-  order_.complete(*op.work, barrier.watched, arrival, op.pc, remote);
-  came_into(*barrier.cta, op.work->stamp, op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, operation_of(op));
+  if (!arrival) order_.count_bytes(*op.work, barrier.watched, -static_cast<int64_t>(op.bytes), op.pc);
+  order_.complete(*op.work, barrier.watched,
+                  !arrival    ? Order::Ends::bytes
+                  : op.raised ? Order::Ends::raised
+                              : Order::Ends::arrival,
+                  op.pc, remote);
   delivering_ = nullptr;
 }
 
@@ -228,6 +234,8 @@ void Watch::issue_tensor(AsyncOp& op) {
       work->relies.join(Order::completion(*other.work));
   here.work = work;
   op.work = work;
+  for (uint32_t i = 0; i < group; ++i)
+    came_into(cluster_.cta(first_cta + i), {work->stamp, op.pc, &warp, lane, operation_of(op)});
   const Viewpoint view(*work);
   const uint32_t at = site(op.pc, warp, lane, operation_of(op));
   const Record record = view.record(Proxy::tensor, at);
@@ -278,6 +286,7 @@ void Watch::issue_commit(AsyncOp& op) {
   auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer), Tells::end));
   for (const TensorWork& other : mine.works) Order::include(*work, *other.work);
   op.work = std::move(work);
+  came_into(op, operation_of(op));
 }
 
 void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
@@ -300,6 +309,11 @@ void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t co
     tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
   access(warp, pc, {&slot, 1}, sizeof(uint32_t), true, "tcgen05.alloc");
   allocation_changes(warp, pc, "tcgen05.alloc");
+}
+
+void Watch::tmem_relinquished(const Warp& warp, Pc pc) {
+  settle_stores();
+  allocation_changes(warp, pc, "tcgen05.relinquish_alloc_permit");
 }
 
 void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {

@@ -7,6 +7,7 @@
 #include "loom/check/global_report.hpp"
 #include "loom/check/watch.hpp"
 #include "loom/machine.hpp"
+#include "loom/units/reduction.hpp"
 
 namespace warploom::loom::check {
 namespace {
@@ -39,6 +40,7 @@ GlobalAccess Watch::global_access_of(const Warp& warp, const Stamp& stamp, uint3
 void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access,
                          uint8_t lane, const Viewpoint& view, const AsyncOp* store) {
   const auto on_conflict = [&](const GlobalConflict& conflict) {
+    if (conflict.kind == GlobalConflict::Kind::update_order) return updated(conflict);
     if (store != nullptr && leaves_the_same(*store, conflict)) return;
     GlobalFinding finding = describe(conflict, *global_, *global_);
     OtherSide first;
@@ -64,6 +66,15 @@ void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes
   if (write) global_->overwrite(begin, bytes);
   if (write) released_[first_thread(*thread.warp) + thread.id.lane] = false;
   order_.accessed_global(me);
+}
+
+Stamp Watch::published(Thread& thread, Pc pc, const void* begin, size_t bytes) {
+  global_access(thread, pc, begin, bytes, true);
+  return order_.mark(agent(thread));
+}
+
+bool Watch::knows(const Thread& thread, const Stamp& moment) const {
+  return order_.covers(agent(thread), Plane::happened, moment);
 }
 
 // ---- atomics and fences
@@ -94,6 +105,7 @@ void Watch::global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes,
   GlobalAccess access = global_access_of(*thread.warp, order_.now(me), site(pc, *thread.warp, all_lanes, "atom.global"),
                                          Touch::atomic, Proxy::generic);
   access.scope = scope;
+  access.update = Update::answers;
   touch_global(pc, *thread.warp, word, bytes, access, me.lane, Viewpoint(order_, me));
   order_.accessed_global(me);
   if (releases(order)) {
@@ -190,6 +202,9 @@ void Watch::issue_global(const AsyncOp& op, uint32_t at) {
     GlobalAccess access =
         global_access_of(warp, op.work->stamp, at, op.reduction ? Touch::atomic : Touch::write, Proxy::async);
     access.store = op.group->store;
+    if (op.reduction)
+      access.update = update_of(
+          *op.reduction, op.global != nullptr ? op.reduction_type : tensor_reduction(*op.reduction, op.map.type).type);
     if (op.global == nullptr) {
       for_each_global_run(op.map, op.at, true,
                           [&](const std::byte* begin, uint32_t bytes) { touch(begin, bytes, access); });

@@ -38,6 +38,7 @@ Words words_for(const Conflict& conflict, bool tensor) {
       return {tensor ? "UNINIT-TMEM" : "UNINIT-SMEM", "nobody has written what is read",
               tensor ? "the first product of a tile overwrites its accumulator (accumulate = false)"
                      : "load or store these bytes before they are read"};
+    case Conflict::Kind::update_order: break;
   }
   return {};
 }
@@ -128,6 +129,7 @@ std::string Watch::name_of(Order::BarrierId id) const {
 void Watch::report(const Order::Violation& violation) {
   const std::string barrier = name_of(violation.barrier);
   std::string message, fix;
+  const char* code = "PHASE-AMBIG";
   switch (violation.rule) {
     case PhaseRule::arrival_early:
       message = fmt::format(
@@ -157,14 +159,37 @@ void Watch::report(const Order::Violation& violation) {
           violation.phase + 1, barrier, static_cast<int64_t>(violation.phase));
       fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
       break;
+    case PhaseRule::increment_late:
+      message = fmt::format(
+          "cp.async.mbarrier.arrive raises the pending count of phase {} of {} after its last arrival may have come: "
+          "in "
+          "another schedule the phase completes without it",
+          violation.phase, barrier);
+      fix = "count the arrival in mbarrier.init and use the .noinc form, or arrive once more after it";
+      break;
+    case PhaseRule::may_be_last:
+      code = "ARRIVE-OVERFLOW";
+      message = fmt::format(
+          "mbarrier.arrive.noComplete of phase {} of {} is the last arrival in another schedule; it must leave some to "
+          "others",
+          violation.phase, barrier);
+      fix = "some arrival of the phase is ordered behind it, by program order or through another barrier";
+      break;
+    case PhaseRule::byte_range:
+      code = "TX-RANGE";
+      message = fmt::format(
+          "the byte count of phase {} of {} leaves its range of +-1048575 when its signals come in another order",
+          violation.phase, barrier);
+      fix = "announce no more than 1048575 bytes at a time, or order the announcements behind bytes that have landed";
+      break;
   }
   const Stamp& by = violation.by;
   if (by.slot < order_.warps())
-    return cluster_.stop(&warp_of(by.slot), by.lane == whole_slot ? ~0u : 1u << by.lane, violation.at, "PHASE-AMBIG",
+    return cluster_.stop(&warp_of(by.slot), by.lane == whole_slot ? ~0u : 1u << by.lane, violation.at, code,
                          std::move(message), {fix}, {});
   const Thread* issuer = delivering_ != nullptr ? delivering_->issuer : nullptr;
   cluster_.stop(issuer != nullptr ? issuer->warp : nullptr, issuer != nullptr ? 1u << issuer->id.lane : ~0u,
-                violation.at, "PHASE-AMBIG", std::move(message), {fix}, {});
+                violation.at, code, std::move(message), {fix}, {});
 }
 
 }  // namespace warploom::loom::check

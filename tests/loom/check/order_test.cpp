@@ -345,7 +345,7 @@ TEST(Order, BytesThatLandPublishThemselvesAndNotTheirIssuer) {
   const Stamp wrote = order.note({0, 0});
   order.accessed_shared({0, 0});
   const Work load = order.begin({0, 0});
-  order.complete(load, barrier, false);
+  order.complete(load, barrier, Order::Ends::bytes);
   order.phase_completed(barrier);
   order.passed({1, 0}, barrier, 1);
   EXPECT_TRUE(order.covers({1, 0}, Plane::visible, load.stamp));
@@ -371,7 +371,7 @@ bool tells_of_the_load_before(bool to_the_same_place) {
   Order order(3);
   const Order::BarrierId full = order.make_barrier(), empty = order.make_barrier(), other = order.make_barrier();
   const auto lands = [&](const Work& work, Order::BarrierId barrier, bool arrival, Agent waiter) {
-    order.complete(work, barrier, arrival);
+    order.complete(work, barrier, arrival ? Order::Ends::arrival : Order::Ends::bytes);
     order.phase_completed(barrier);
     order.passed(waiter, barrier, 1);
   };
@@ -419,7 +419,7 @@ TEST(Order, ACommitNeedsNoFenceBefore) {
   const Work mma = order.begin({0, 0});
   Work commit = order.begin({0, 0});
   Order::include(commit, mma);
-  order.complete(commit, barrier, true);
+  order.complete(commit, barrier, Order::Ends::arrival);
   order.phase_completed(barrier);
   order.passed({1, 0}, barrier, 1);
   EXPECT_FALSE(order.covers({1, 0}, Plane::tensor, mma.stamp));

@@ -22,6 +22,9 @@ const char* to_string(PhaseRule rule) {
     case PhaseRule::expect_late: return "P1b: bytes that may be announced late";
     case PhaseRule::wait_early: return "P2: a wait that may begin early";
     case PhaseRule::wait_late: return "P2: a wait that may begin late";
+    case PhaseRule::increment_late: return "increment late";
+    case PhaseRule::may_be_last: return "may be last";
+    case PhaseRule::byte_range: return "byte range";
   }
   return "";
 }
@@ -352,7 +355,7 @@ class Runner {
     } else {
       const bool arrival = flight.step.kind == Kind::commit;
       Barrier& to = barrier(flight.step);
-      order_.complete(*flight.work, to.id, arrival);
+      order_.complete(*flight.work, to.id, arrival ? Order::Ends::arrival : Order::Ends::bytes);
       const uint64_t before = to.state.phase;
       settle(to, before, arrival ? to.state.arrive(1) : to.state.complete_tx(static_cast<uint32_t>(flight.step.bytes)));
     }

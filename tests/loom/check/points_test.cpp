@@ -1,0 +1,559 @@
+// HOLDS speaks for every schedule: whatever another schedule may answer or do differently must keep one run from saying
+// it. Each program here fails, or comes out differently, under some schedule, and has a twin for which HOLDS is true.
+#include <vector>
+
+#include "loom/wgmma_kernel.hpp"
+#include "warploom/arch/atomic.hpp"
+#include "warploom/arch/bulk.hpp"
+#include "warploom/arch/clc.hpp"
+#include "warploom/arch/cluster_memory.hpp"
+#include "warploom/arch/cp_async.hpp"
+#include "warploom/arch/mbarrier_token.hpp"
+#include "warploom/arch/registers.hpp"
+#include "warploom/arch/tensor_map_edit.hpp"
+#include "warploom/arch/tmem.hpp"
+#include "warploom/loom/verdict.hpp"
+
+namespace warploom::loom {
+namespace {
+
+using namespace probe;
+
+struct Memory {
+  alignas(128) std::array<uint32_t, 64> words{};
+  std::vector<TensorRef> tensors() { return {{words.data(), sizeof(words), Access::write, "words"}}; }
+};
+
+struct Params {
+  uint32_t* words;
+  bool buggy;
+};
+
+/// The verdict after the one run that would speak for all, without exploring.
+template <class Kernel>
+Verdict verdict_of(Launch launch, Kernel, bool buggy, uint32_t registers = 0) {
+  Memory memory;
+  launch.tensors = memory.tensors();
+  LaunchConfig config = config_of(launch);
+  config.registers = registers;
+  const Params params{memory.words.data(), buggy};
+  CheckOptions options;
+  options.schedules = 1;
+  return check({.what = "probe",
+                .launch =
+                    [&](const Options& run_options) {
+                      memory.words = {};
+                      return ::warploom::loom::launch(config, &entry<Kernel, Params>, &params, launch.tensors,
+                                                      run_options);
+                    }},
+               options);
+}
+
+/// The one run does not say HOLDS of the buggy form, and does of its twin.
+template <class Kernel>
+void never_holds(const Launch& launch, Kernel kernel, const char* point, uint32_t registers = 0) {
+  const Verdict buggy = verdict_of(launch, kernel, true, registers);
+  EXPECT_EQ(buggy.kind, Verdict::Kind::none_found) << buggy.sentence() << to_text(buggy.report);
+  EXPECT_TRUE(std::ranges::any_of(buggy.points, [&](const Point& found) { return found.operation == point; }))
+      << buggy.sentence();
+  const Verdict twin = verdict_of(launch, kernel, false, registers);
+  EXPECT_EQ(twin.kind, Verdict::Kind::holds) << twin.sentence() << to_text(twin.report);
+}
+
+/// Reported with this code by a run under any schedule; of the twin, HOLDS.
+template <class Kernel>
+void always_fails(const Launch& launch, Kernel kernel, std::initializer_list<const char*> codes) {
+  Memory memory;
+  Launch with_tensors = launch;
+  with_tensors.tensors = memory.tensors();
+  for (const Schedule& schedule : schedules(launch)) {
+    SCOPED_TRACE(schedule.text());
+    Options options = with(schedule);
+    options.check = true;
+    const Outcome outcome = run(with_tensors, kernel, Params{memory.words.data(), true}, options);
+    ASSERT_EQ(outcome.report.findings.size(), 1u) << "no finding";
+    EXPECT_NE(std::ranges::find(codes, outcome.report.findings[0].code), codes.end()) << to_text(outcome.report);
+  }
+  const Verdict twin = verdict_of(launch, kernel, false);
+  EXPECT_EQ(twin.kind, Verdict::Kind::holds) << twin.sentence() << to_text(twin.report);
+}
+
+struct Storage {
+  alignas(128) uint32_t line[32];
+  alignas(16) ClcResponse response[2];
+  Mbarrier a[1], b[1], c[1];
+  uint32_t slot[2];
+};
+constexpr size_t storage_bytes = sizeof(Storage);
+
+void init_three(Storage& s, uint32_t a, uint32_t b = 1, uint32_t c = 1) {
+  if (thread_index() == 0) {
+    mbarrier_init(address(s.a[0]), a);
+    mbarrier_init(address(s.b[0]), b);
+    mbarrier_init(address(s.c[0]), c);
+    fence_mbarrier_init();
+  }
+  cluster_sync();
+}
+
+// ---------------------------------------------------------------------------------------------------- registers
+
+TEST(Points, RegistersAreALock) {
+  // Group 2 gives enough back for one of the two others at a time; group 1 holds them while it waits for group 0.
+  never_holds(
+      {.threads = 384, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 128);
+        const uint32_t group = warp_index() / 4;
+        if (group == 2) {
+          register_decrease<24>();
+        } else if (group == 0) {
+          if (p.buggy)
+            register_increase<224>();
+          else
+            register_increase<176>();
+          mbarrier_arrive(address(s.a[0]));
+          register_decrease<128>();
+        } else {
+          if (p.buggy)
+            register_increase<224>();
+          else
+            register_increase<176>();
+          mbarrier_wait(address(s.a[0]), 1);
+          register_decrease<128>();
+        }
+      },
+      "setmaxnreg.inc", 128);
+}
+
+TEST(Points, RegistersThatAreHandedOver) {
+  // The second increase is ordered behind the decrease that pays for it, or is not.
+  never_holds(
+      {.threads = 384, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 128);
+        const uint32_t group = warp_index() / 4;
+        if (group == 2) {
+          register_decrease<24>();
+        } else if (group == 0) {
+          register_increase<224>();
+          register_decrease<128>();
+          mbarrier_arrive(address(s.a[0]));
+        } else {
+          if (!p.buggy) mbarrier_wait(address(s.a[0]), 1);
+          register_increase<224>();
+        }
+      },
+      "setmaxnreg.inc", 128);
+}
+
+// ---------------------------------------------------------------------------------------------------- arrivals
+
+TEST(Points, AnIncrementThatMayComeTooLate) {
+  // cp.async.mbarrier.arrive adds its arrival when it is executed: the other thread may have completed the phase by
+  // then.
+  always_fails({.threads = 96, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) {
+                   cp_async<16>(address(s.line), p.words);
+                   cp_async_mbarrier_arrive(address(s.a[0]));
+                   if (!p.buggy) mbarrier_arrive(address(s.a[0]));
+                 }
+                 if (thread_index() == 32 && p.buggy) mbarrier_arrive(address(s.a[0]));
+                 if (thread_index() == 64) {
+                   mbarrier_wait(address(s.a[0]), 1);
+                   (void)load_shared(&s.line[0]);
+                 }
+                 syncthreads();
+                 if (thread_index() == 0) cp_async_commit_group(), cp_async_wait_group<0>();
+               },
+               {"PHASE-AMBIG", "UNINIT-SMEM", "RACE-SMEM"});
+}
+
+TEST(Points, AnArrivalThatMayBeTheLast) {
+  always_fails({.threads = 96, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 2);
+                 if (thread_index() == 0) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   mbarrier_arrive(address(s.a[0]));
+                 }
+                 if (thread_index() == 32) {
+                   (void)mbarrier_arrive_no_complete(address(s.a[0]), 1);
+                   mbarrier_arrive(address(s.b[0]));
+                 }
+               },
+               {"ARRIVE-OVERFLOW"});
+}
+
+TEST(Points, BytesThatLeaveTheRangeInAnotherOrder) {
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 2);
+                 const uint32_t bytes = 600'000;
+                 if (thread_index() == 0) {
+                   mbarrier_expect_tx(address(s.a[0]), bytes);
+                   mbarrier_complete_tx(address(s.a[0]), bytes);
+                   mbarrier_arrive(address(s.b[0]));
+                   mbarrier_arrive(address(s.a[0]));
+                 }
+                 if (thread_index() == 32) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   mbarrier_expect_tx(address(s.a[0]), bytes);
+                   mbarrier_complete_tx(address(s.a[0]), bytes);
+                   mbarrier_arrive(address(s.a[0]));
+                 }
+               },
+               {"TX-RANGE"});
+}
+
+// ---------------------------------------------------------------------------------------------------- reductions
+
+TEST(Points, SumsOfFloatingPoint) {
+  // 1e8, -1e8 and 1 add up to 1 or to 0.
+  never_holds(
+      {.threads = 32, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        if (thread_index() != 0) return;
+        const float terms[] = {1e8f, -1e8f, 1.0f};
+        for (uint32_t i = 0; i < 3; ++i)
+          for (uint32_t j = 0; j < 4; ++j)
+            store_shared(&s.line[4 * i + j], p.buggy ? __builtin_bit_cast(uint32_t, terms[i]) : i);
+        fence_proxy_async_shared();
+        for (uint32_t i = 0; i < 3; ++i) {
+          const SharedAddress source = shared_address(&s.line[4 * i]);
+          if (p.buggy)
+            bulk_reduce<Reduction::add, ReductionType::f32>(p.words, source, 16);
+          else
+            bulk_reduce<Reduction::add, ReductionType::u32>(p.words, source, 16);
+        }
+        bulk_commit_group();
+        bulk_wait_group<0>();
+        (void)load_global(p.words);
+      },
+      "cp.async.bulk");
+}
+
+TEST(Points, SumsOfFloatingPointOneAfterTheOther) {
+  const Verdict verdict = verdict_of(
+      {.threads = 32, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        if (thread_index() != 0) return;
+        for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], 0x3f800000u);
+        fence_proxy_async_shared();
+        for (uint32_t i = 0; i < 3; ++i) {
+          bulk_reduce<Reduction::add, ReductionType::f32>(p.words, address(s.line), 16);
+          bulk_commit_group();
+          bulk_wait_group<0>();
+        }
+      },
+      false);
+  EXPECT_EQ(verdict.kind, Verdict::Kind::holds) << verdict.sentence() << to_text(verdict.report);
+}
+
+TEST(Points, IncrementsWithTwoLimits) {
+  // inc wraps at its limit: 2 then 5, or 5 then 2, leave different values.
+  never_holds(
+      {.grid = {2}, .cluster = {2}, .threads = 32, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 1);
+        if (cluster_rank() == 0 && thread_index() == 0) {
+          for (uint32_t j = 0; j < 8; ++j) store_shared(&s.line[j], 2u);
+          fence_proxy_async_shared();
+          mbarrier_arrive_expect_tx(address(s.a[0]), 32);
+        }
+        if (cluster_rank() == 1 && thread_index() == 0) {
+          for (uint32_t j = 0; j < 8; ++j) store_shared(&s.line[j], j < 4 ? 2u : 5u);
+          fence_proxy_async_shared();
+        }
+        cluster_sync();
+        if (cluster_rank() == 1 && thread_index() == 0)
+          for (uint32_t i = 0; i < 2; ++i) {
+            const SharedAddress to = map_to_rank(address(s.line), 0), from = shared_address(&s.line[4 * i]);
+            const SharedAddress full = map_to_rank(address(s.a[0]), 0);
+            if (p.buggy)
+              bulk_send_reduce<Reduction::inc, ReductionType::u32>(to, from, 16, full);
+            else
+              bulk_send_reduce<Reduction::max, ReductionType::u32>(to, from, 16, full);
+          }
+        if (cluster_rank() == 0 && thread_index() == 0) {
+          mbarrier_wait(address(s.a[0]), 1);
+          (void)load_shared(&s.line[0]);
+        }
+        cluster_sync();
+      },
+      "cp.async.bulk between CTAs");
+}
+
+TEST(Points, AnAtomicBesideAReductionInSharedMemory) {
+  never_holds(
+      {.grid = {2}, .cluster = {2}, .threads = 32, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 1);
+        if (thread_index() == 0) {
+          for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], 1u);
+          fence_proxy_async_shared();
+          if (cluster_rank() == 0) mbarrier_arrive_expect_tx(address(s.a[0]), 16);
+        }
+        cluster_sync();
+        if (thread_index() == 0 && cluster_rank() == 1)
+          bulk_send_reduce<Reduction::add, ReductionType::u32>(map_to_rank(address(s.line), 0), address(s.line), 16,
+                                                               map_to_rank(address(s.a[0]), 0));
+        if (thread_index() == 0 && cluster_rank() == 0) {
+          if (!p.buggy) mbarrier_wait(address(s.a[0]), 1);
+          (void)fetch_cluster<Atomic::add>(address(s.line), 0u);
+          if (p.buggy) mbarrier_wait(address(s.a[0]), 1);
+        }
+        cluster_sync();
+      },
+      "atom.shared::cluster");
+}
+
+TEST(Points, AnAtomicBesideAReductionInGlobalMemory) {
+  never_holds(
+      {.threads = 64, .shared_bytes = storage_bytes, .talks_across_clusters = true},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 1);
+        if (thread_index() == 0) {
+          for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], 1u);
+          fence_proxy_async_shared();
+          bulk_reduce<Reduction::add, ReductionType::u32>(p.words, address(s.line), 16);
+          bulk_commit_group();
+          bulk_wait_group<0>();
+          mbarrier_arrive(address(s.a[0]));
+        }
+        if (thread_index() == 32) {
+          if (!p.buggy) mbarrier_wait(address(s.a[0]), 1);
+          (void)fetch_add_global(p.words, 0u);
+        }
+      },
+      "atom.global");
+}
+
+// ---------------------------------------------------------------------------------------------------- tests
+
+TEST(Points, ATestThatNoLaterPhaseSettles) {
+  // Before the arrival the answer is yes, after it no; and no other phase ever completes.
+  never_holds(
+      {.threads = 64, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 1);
+        if (thread_index() == 0) {
+          mbarrier_arrive(address(s.a[0]));
+          mbarrier_arrive(address(s.b[0]));
+        }
+        if (thread_index() == 32) {
+          if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+          (void)mbarrier_test(address(s.a[0]), 0);
+        }
+      },
+      "mbarrier.test_wait");
+}
+
+TEST(Points, ATestWhoseParityMeansAnotherPhase) {
+  // Before the arrival the parity of phase 2 is that of "no phase yet": the test passes on a phase it does not mean.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) {
+                   mbarrier_arrive(address(s.a[0]));
+                   mbarrier_arrive(address(s.b[0]));
+                 }
+                 if (thread_index() == 32) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   (void)mbarrier_test(address(s.a[0]), 2);
+                 }
+               },
+               {"PHASE", "PHASE-AMBIG"});
+}
+
+TEST(Points, ATokenThatMayBeTooOld) {
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) {
+                   const MbarrierToken token = mbarrier_arrive_token(address(s.a[0]));
+                   if (!p.buggy) mbarrier_wait_token(address(s.a[0]), token);
+                   mbarrier_arrive(address(s.b[0]));
+                   if (p.buggy) (void)mbarrier_test_token(address(s.a[0]), token);
+                 }
+                 if (thread_index() == 32) {
+                   mbarrier_wait(address(s.b[0]), 1);
+                   mbarrier_arrive(address(s.a[0]));
+                 }
+               },
+               {"PHASE", "PHASE-AMBIG"});
+}
+
+// ---------------------------------------------------------------------------------------------------- exits
+
+TEST(Points, ACopyThatNobodyWaitsFor) {
+  always_fails({.threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 if (thread_index() != 0) return;
+                 cp_async<16>(address(s.line), p.words);
+                 cp_async_commit_group();
+                 if (!p.buggy) cp_async_wait_group<0>();
+               },
+               {"EXIT-PENDING"});
+}
+
+TEST(Points, ACtaThatExitsWhileItsMemoryIsSent) {
+  always_fails({.grid = {2}, .cluster = {2}, .threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0 && cluster_rank() == 0) {
+                   for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], j);
+                   fence_proxy_async_shared();
+                   bulk_send(map_to_rank(address(s.line), 1), address(s.line), 16, map_to_rank(address(s.a[0]), 1));
+                 }
+                 if (thread_index() == 0 && cluster_rank() == 1) {
+                   mbarrier_arrive_expect_tx(address(s.a[0]), 16);
+                   mbarrier_wait(address(s.a[0]), 1);
+                 }
+                 if (!p.buggy) cluster_sync();
+               },
+               {"EXIT-REMOTE"});
+}
+
+TEST(Points, ACtaThatExitsBeforeItsOwnLoadHasLanded) {
+  // The load of CTA 1 completes on CTA 0's barrier: who waits there keeps CTA 0, and not CTA 1.
+  TensorMapArgs args;
+  args.type = TmaType::u32;
+  args.rank = 2;
+  static Memory source;
+  args.address = source.words.data();
+  args.dims[0] = 32;
+  args.dims[1] = 1;
+  args.strides[0] = 128;
+  args.box[0] = 32;
+  args.box[1] = 1;
+  static TensorMap map;
+  map = make_map(args);
+  Launch launch{.grid = {2}, .cluster = {2}, .threads = 32, .shared_bytes = storage_bytes};
+  const auto kernel = [](bool buggy) {
+    auto& s = shared<Storage>();
+    init_three(s, 1);
+    if (thread_index() == 0 && cluster_rank() == 0) {
+      mbarrier_arrive_expect_tx(address(s.a[0]), 128);
+      cluster_arrive();
+      cluster_wait();
+      mbarrier_wait(address(s.a[0]), 1);
+      if (!buggy) mbarrier_arrive(map_to_rank(address(s.b[0]), 1));
+    } else {
+      cluster_arrive();
+      cluster_wait();
+      if (thread_index() == 0) {
+        tma_load<2>(address(s.line), map, pair_leader(address(s.a[0])), Coord2{0, 0});
+        if (!buggy) mbarrier_wait(address(s.b[0]), 1);
+      }
+    }
+  };
+  launch.tensors = source.tensors();
+  for (const Schedule& schedule : schedules(launch)) {
+    SCOPED_TRACE(schedule.text());
+    Options options = with(schedule);
+    options.check = true;
+    const Outcome outcome = run(launch, kernel, true, options);
+    ASSERT_EQ(outcome.report.findings.size(), 1u) << "no finding";
+    EXPECT_EQ(outcome.report.findings[0].code, "EXIT-REMOTE") << to_text(outcome.report);
+    expect_clean(run(launch, kernel, false, options));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- other objects
+
+TEST(Points, AStoreToALiveBarrier) {
+  // Before the arrival it breaks the barrier; after it, nobody would notice.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) mbarrier_arrive(address(s.a[0]));
+                 if (thread_index() == 32)
+                   store_shared(p.buggy ? reinterpret_cast<uint32_t*>(&s.a[0]) : &s.line[0], 1u);
+               },
+               {"BAR-UNINIT"});
+}
+
+TEST(Points, ACopyThatReachesIntoABarrier) {
+  struct Row {
+    alignas(128) uint32_t line[32];
+    Mbarrier full[1];
+  };
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Row>();
+                 init_barriers(s.full, 1);
+                 const uint32_t bytes = p.buggy ? 144 : 128;
+                 if (thread_index() == 0) {
+                   mbarrier_arrive_expect_tx(address(s.full[0]), bytes);
+                   bulk_load(address(s.line), p.words, bytes, address(s.full[0]));
+                   mbarrier_wait(address(s.full[0]), 1);
+                 }
+               },
+               {"BAR-UNINIT"});
+}
+
+TEST(Points, AnAllocationBesideTheEndOfAllocations) {
+  // relinquish_alloc_permit of one warp, tcgen05.alloc of another: in the wrong order the second is an error.
+  never_holds(
+      {.threads = 64, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        if (warp_index() == 0) {
+          tmem_alloc<1>(address(s.slot[0]), 32);
+          syncwarp();
+          tmem_dealloc<1>(TmemAddress{load_shared(&s.slot[0])}, 32);
+          if (!p.buggy) syncthreads();
+        } else {
+          if (!p.buggy) syncthreads();
+          tmem_relinquish<1>();
+        }
+      },
+      "tcgen05.relinquish_alloc_permit");
+}
+
+TEST(Points, ARequestBesideAFailure) {
+  // Two threads ask for a cluster, and both are refused. After the first has seen that, the second may no longer ask.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes, .launch_control = true},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 const auto ask = [&](uint32_t i, Mbarrier& full) {
+                   mbarrier_arrive_expect_tx(address(full), sizeof(ClcResponse));
+                   clc_try_cancel(address(s.response[i]), address(full));
+                 };
+                 if (thread_index() == 0) {
+                   ask(0, s.a[0]);
+                   mbarrier_wait(address(s.a[0]), 1);
+                   if (!p.buggy) mbarrier_wait(address(s.c[0]), 1);
+                   (void)clc_is_canceled(load_shared(&s.response[0]));
+                 }
+                 if (thread_index() == 32) {
+                   ask(1, s.b[0]);
+                   mbarrier_arrive(address(s.c[0]));
+                   mbarrier_wait(address(s.b[0]), 1);
+                 }
+               },
+               {"CLC-AFTER-FAILURE"});
+}
+
+}  // namespace
+}  // namespace warploom::loom
