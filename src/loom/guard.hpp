@@ -1,6 +1,6 @@
 // Ways in which a thread can fail without ever calling the loom: it overruns its stack, touches memory that is not
-// there, or loops for ever. Signal handlers turn them into findings: they note what happened and leave the fiber for
-// the scheduler, for good.
+// there or shared memory in plain C++, or loops for ever. Signal handlers turn them into findings: they note what
+// happened and leave the fiber for the scheduler, for good.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,19 @@ namespace warploom::loom {
 
 /// What a handler leaves for the scheduler to report.
 struct Interruption {
-  enum class Kind : uint8_t { none, stack_overrun, bad_access, trap, endless_loop };
+  enum class Kind : uint8_t { none, stack_overrun, bad_access, plain_shared, trap, endless_loop };
+  static constexpr uint32_t most_frames = 48;
+
   Kind kind = Kind::none;
-  const void* pc = nullptr;  ///< where the thread was
+  bool write = false;             ///< of an access
+  const void* address = nullptr;  ///< that was touched
+  /// Where the thread was, innermost first, as return addresses are: each is one past what was executed.
+  const void* frames[most_frames] = {};
+  uint32_t depth = 0;
 };
 
 namespace detail {
+/// Where to go on if the machine itself faults.
 extern thread_local sigjmp_buf* machine_fault;
 }
 
