@@ -1,14 +1,25 @@
 #include "loom/guard.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <unwind.h>
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 #include "loom/machine.hpp"
+#include "loom/per_thread.hpp"
+#include "loom/symbols.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -19,9 +30,9 @@ constexpr int watchdog_signal = SIGURG;
 
 // What a thread of a kernel may do to itself: touch what is not there, divide by zero, trap.
 #if WARPLOOM_ASAN
-constexpr int fault_signals[] = {SIGSEGV};
+constexpr int fault_signals[] = {SIGSEGV, SIGABRT};
 #else
-constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 #endif
 struct sigaction previous_fault_actions[std::size(fault_signals)];
 
@@ -99,37 +110,92 @@ void walk_stack(Interruption& found, const Stack& stack, void* context) {
 }
 
 /// Leaves the running fiber for the scheduler and never comes back: the stack it leaves is dropped.
-[[noreturn]] void abandon(Thread& thread, const Interruption& found, void* context) {
-  Interruption& left = thread.cluster->interruption;
-  left = found;
-  walk_stack(left, thread.fiber.stack(), context);
+[[noreturn]] void abandon(Thread& thread, const Interruption& found) {
+  thread.cluster->interruption = found;
   for (;;) thread.fiber.suspend();
 }
 
-Interruption::Kind kind_of(int signal, const std::byte* address, const Thread& thread) {
-  if (signal != SIGSEGV && signal != SIGBUS) return Interruption::Kind::trap;
+/// A thread that is left inside malloc takes its locks along, and the machine would wait for them for ever.
+bool in_allocator(const Interruption& found) {
+  static constexpr const char* names[] = {
+      "malloc",        "free",           "calloc",         "realloc",         "reallocarray", "memalign",
+      "aligned_alloc", "posix_memalign", "valloc",         "pvalloc",         "cfree",        "__libc_malloc",
+      "__libc_free",   "__libc_calloc",  "__libc_realloc", "__libc_memalign", "__libc_valloc"};
+  for (uint32_t i = 0; i < found.depth; ++i) {
+    Dl_info info;
+    const auto* at = static_cast<const std::byte*>(found.frames[i]) - 1;
+    if (dladdr(at, &info) == 0 || info.dli_sname == nullptr) continue;
+    for (const char* name : names)
+      if (std::strcmp(info.dli_sname, name) == 0) return true;
+  }
+  return false;
+}
+
+Interruption::Kind kind_of(int signal, const siginfo_t& info, const std::byte* top, const Thread& thread) {
+  using Kind = Interruption::Kind;
+  if (signal == SIGABRT) return Kind::aborted;
+  if (info.si_code <= 0) return Kind::raised;  // by a process, this one
+  if (signal != SIGSEGV && signal != SIGBUS) return Kind::trap;
+  const auto* const address = static_cast<const std::byte*>(info.si_addr);
   const Stack stack = thread.fiber.stack();
-  // A frame larger than the guard page may step over it; anything just below the stack counts.
-  if (address < stack.bottom && address >= stack.bottom - stack_guard_bytes) return Interruption::Kind::stack_overrun;
-  if (thread.cluster->aliases().holds(address)) return Interruption::Kind::plain_shared;
-  return Interruption::Kind::bad_access;
+  if (address < stack.bottom && address >= stack.bottom - stack.guard) return Kind::stack_overrun;
+  if (thread.cluster->aliases().holds(address)) return Kind::plain_shared;
+  // A frame that is larger than all of the guard.
+  constexpr ptrdiff_t large = ptrdiff_t{1} << 30;
+  if (top < stack.bottom && top >= stack.bottom - large) return Kind::stack_overrun;
+  return Kind::bad_access;
+}
+
+/// Whatever comes next does so without us: the program's own handler, or a crash.
+void stand_back(int signal) {
+  for (size_t i = 0; i < std::size(fault_signals); ++i)
+    if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
+}
+
+/// From a handler, where nothing can be formatted.
+void say(const char* text) {
+  const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  (void)written;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (walking != nullptr) siglongjmp(*walking, 1);
   Thread* thread = Cluster::current();
-  if (thread != nullptr) {
-    Interruption found;
-    found.kind = kind_of(signal, static_cast<const std::byte*>(info->si_addr), *thread);
-    found.address = info->si_addr;
-    found.write = was_write(context);
-    // AddressSanitizer has its own word on everything but our windows.
-    if (!WARPLOOM_ASAN || found.kind == Interruption::Kind::plain_shared) abandon(*thread, found, context);
+  if (thread == nullptr) {
+    if (signal != SIGABRT && detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
+    return stand_back(signal);
   }
-  if (!WARPLOOM_ASAN && detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
-  // Not ours: the program's own handler, or a crash.
-  for (size_t i = 0; i < std::size(fault_signals); ++i)
-    if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
+  Interruption found;
+  found.signal = signal;
+  found.kind = kind_of(signal, *info, static_cast<const std::byte*>(stack_pointer(context)), *thread);
+  found.address = info->si_addr;
+  found.write = was_write(context);
+  // AddressSanitizer has its own word on everything but our windows.
+  if (WARPLOOM_ASAN && found.kind != Interruption::Kind::plain_shared && found.kind != Interruption::Kind::aborted)
+    return stand_back(signal);
+  walk_stack(found, thread->fiber.stack(), context);
+  if (in_allocator(found)) {
+    say("warploom: a thread of the kernel failed inside malloc or free; what it broke the machine needs, too, so that "
+        "there is no report\n");
+    return stand_back(signal);
+  }
+  abandon(*thread, found);
+}
+
+/// Does the thread sleep in the operating system? It would wake up early if its signal were only noted.
+bool asleep(void* context) {
+#if defined(__x86_64__)
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  return registers[REG_RAX] == -EINTR;
+#else
+  (void)context;
+  return true;
+#endif
+}
+
+bool in_runtime_library(const void* pc) {
+  Dl_info info;
+  return dladdr(pc, &info) != 0 && info.dli_fname != nullptr && is_runtime_library(info.dli_fname);
 }
 
 void on_watchdog(int, siginfo_t*, void* context) {
@@ -137,7 +203,31 @@ void on_watchdog(int, siginfo_t*, void* context) {
   if (thread == nullptr) return;
   Interruption found;
   found.kind = Interruption::Kind::endless_loop;
-  abandon(*thread, found, context);
+  walk_stack(found, thread->fiber.stack(), context);
+  // A function of the C library may hold a lock. The watchdog asks again, until the loop itself is met.
+  constexpr uint32_t patience = 200;
+  if (in_allocator(found)) return;
+  if (in_runtime_library(program_counter(context)) && !asleep(context) &&
+      thread->cluster->heartbeat().asked.load(std::memory_order_relaxed) < patience)
+    return;
+  abandon(*thread, found);
+}
+
+/// exit() runs its handlers on the stack of whoever calls it.
+void on_exit() {
+  if (Cluster::current() == nullptr) return;
+#if defined(__GLIBC__)
+  // From 2.41 on, exit() keeps a lock, and the program could never end once we have left.
+  int major = 0, minor = 0;
+  const bool keeps_lock = std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) != 2 || major > 2 || minor >= 41;
+#else
+  const bool keeps_lock = true;
+#endif
+  if (keeps_lock && gettid() != getpid()) {
+    say("warploom: a thread of the kernel called exit(); device code cannot end the program. There is no report\n");
+    _exit(EXIT_FAILURE);
+  }
+  leave_kernel_for_good(Interruption::Kind::exits);
 }
 
 void install() {
@@ -156,6 +246,22 @@ void install() {
 }  // namespace
 
 thread_local sigjmp_buf* detail::machine_fault = nullptr;
+
+bool in_kernel() noexcept { return Cluster::current() != nullptr; }
+
+void leave_kernel_for_good(Interruption::Kind kind) {
+  Thread* thread = Cluster::current();
+  if (thread == nullptr) return;
+  Interruption found;
+  found.kind = kind;
+  walk_stack(found, thread->fiber.stack(), nullptr);
+  abandon(*thread, found);
+}
+
+void watch_for_exit() {
+  std::atexit(&on_exit);
+  std::at_quick_exit(&on_exit);
+}
 
 WorkerGuard::WorkerGuard() {
   static std::once_flag once;
@@ -198,16 +304,20 @@ Heartbeat& Watchdog::enroll() {
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   const auto pause = std::min<std::chrono::duration<double>>(limit_ / 4, std::chrono::milliseconds(250));
-  while (!stop_signal_.wait_for(lock, pause, [this] { return stop_; })) {
+  bool hurry = false;  // somebody was asked, and may have to be asked again
+  while (!stop_signal_.wait_for(lock, hurry ? std::chrono::milliseconds(2) : pause, [this] { return stop_; })) {
     const auto now = std::chrono::steady_clock::now();
+    hurry = false;
     for (Worker& worker : workers_) {
       const uint64_t beats = worker.heartbeat.beats.load(std::memory_order_relaxed);
       if (beats != worker.last || !worker.heartbeat.in_kernel.load(std::memory_order_relaxed)) {
         worker.last = beats;
         worker.since = now;
+        worker.heartbeat.asked = 0;
       } else if (now - worker.since > limit_) {
         pthread_kill(worker.thread, watchdog_signal);
-        worker.since = now;
+        ++worker.heartbeat.asked;
+        hurry = true;
       }
     }
   }

@@ -791,6 +791,7 @@ class Cluster {
 
   const LaunchContext& launch() const { return launch_; }
   const AliasWindows& aliases() const { return memory_.aliases; }
+  Heartbeat& heartbeat() const { return memory_.heartbeat; }
 
  private:
   friend class Diagnosis;

@@ -135,6 +135,10 @@ void Cluster::thread_main(void* argument) {
   Cluster& cluster = *thread.cluster;
   try {
     cluster.launch_.entry(cluster.launch_.params);
+    // Whoever ends here on another's stack has jumped to it.
+    if (current() != &thread) [[unlikely]]
+      cluster.fail(*current(), nullptr, "LONGJMP",
+                   "a thread left its own stack, by a longjmp to where another thread was");
     cluster.account(thread);
     if (thread.joined != thread.warp->whole.over) cluster.catch_up(thread);
   } catch (...) {
@@ -268,23 +272,40 @@ Location Cluster::location_from_fiber(Pc pc) {
 void Cluster::interrupted(Thread& thread) {
   thread.state = Thread::State::parked;
   const Pc pc = innermost_kernel_frame({interruption.frames, interruption.depth});
-  if (interruption.kind == Interruption::Kind::stack_overrun)
-    add_finding(&thread, pc, "STACK",
-                fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
-                            thread.fiber.stack().bytes / 1024),
-                {});
-  else if (interruption.kind == Interruption::Kind::plain_shared)
-    plain_shared_access(thread, pc);
-  else if (interruption.kind == Interruption::Kind::bad_access)
-    add_finding(&thread, pc, "FAULT", "a thread touched memory that is not there", {});
-  else if (interruption.kind == Interruption::Kind::trap)
-    add_finding(&thread, pc, "FAULT",
-                "a thread divided by zero, or executed an instruction that traps or does not exist", {});
-  else
-    add_finding(&thread, pc, "ENDLESS-LOOP",
-                fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
-                            launch_.options->seconds_limit),
-                {});
+  const auto found = [&](const char* code, std::string message, std::vector<std::string> notes = {}) {
+    add_finding(&thread, pc, code, std::move(message), std::move(notes));
+  };
+  using Kind = Interruption::Kind;
+  switch (interruption.kind) {
+    case Kind::none: return;
+    case Kind::stack_overrun:
+      return found("STACK",
+                   fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
+                               thread.fiber.stack().bytes / 1024));
+    case Kind::bad_access: return found("FAULT", "a thread touched memory that is not there");
+    case Kind::plain_shared: return plain_shared_access(thread, pc);
+    case Kind::trap:
+      return found("FAULT", "a thread divided by zero, or executed an instruction that traps or does not exist");
+    case Kind::raised:
+      return found("FAULT",
+                   fmt::format("a thread raised signal {} ({})", interruption.signal, strsignal(interruption.signal)));
+    case Kind::aborted:
+      return found(
+          "ABORT",
+          "a thread called abort(), by itself or through a failed assert() or an exception that nobody catches",
+          {"what it said before that is on the standard error output"});
+    case Kind::exits:
+      watch_for_exit();  // what watched has been used up
+      return found("EXIT-CALL", "a thread called exit(), which ends the program and not the thread",
+                   {"a return from the kernel ends a thread"});
+    case Kind::launches:
+      return found("NESTED-LAUNCH", "a thread launched a kernel on the loom; only host code can",
+                   {"kernels that follow each other are launched one after the other, or with launch_dependent"});
+    case Kind::endless_loop:
+      return found("ENDLESS-LOOP",
+                   fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
+                               launch_.options->seconds_limit));
+  }
 }
 
 void Cluster::plain_shared_access(Thread& thread, Pc pc) {
@@ -295,8 +316,9 @@ void Cluster::plain_shared_access(Thread& thread, Pc pc) {
       "arch::store_shared(&s.x, value) and arch::load_shared(&s.x) reach it; copies, barriers and tensor cores take "
       "arch::shared_address(&s.x)"};
   if (pc != interruption.frames[0])
-    notes.push_back("the access is in a function that this line calls (memcpy, say): nothing in it is an operation of "
-                    "the machine, so every element takes a load_shared or store_shared");
+    notes.push_back(
+        "the access is in a function that this line calls (memcpy, say): nothing in it is an operation of "
+        "the machine, so every element takes a load_shared or store_shared");
   if (offset < 0 || offset >= launched)
     notes.push_back(fmt::format("it is also outside the launch's {} bytes of shared memory", launched));
   add_finding(&thread, pc, "PLAIN-SHARED",

@@ -111,6 +111,13 @@ class Symbols {
   enum class Owner : uint8_t { kernel, nobody_known, library };
   Owner owner(const void* return_address) {
     const std::lock_guard lock(mutex_);
+    const auto [known, fresh] = owners_.try_emplace(return_address, Owner::library);
+    if (fresh) known->second = find_owner(return_address);
+    return known->second;
+  }
+
+ private:
+  Owner find_owner(const void* return_address) {
     const Dwarf_Addr pc = reinterpret_cast<uintptr_t>(return_address) - 1;
     Dwfl_Module* module = module_at(pc);
     if (module == nullptr) return Owner::library;
@@ -124,7 +131,6 @@ class Symbols {
     return kernel ? Owner::kernel : Owner::library;
   }
 
- private:
   Symbols() : dwfl_(dwfl_begin(&callbacks_)) { report_modules(); }
 
   void report_modules() {
@@ -280,6 +286,7 @@ class Symbols {
   std::mutex mutex_;  // libdw is not thread-safe
   Dwfl* dwfl_;
   std::unordered_map<const void*, Location> cache_;
+  std::unordered_map<const void*, Owner> owners_;
 };
 
 }  // namespace
@@ -299,8 +306,9 @@ const void* innermost_kernel_frame(std::span<const void* const> stack) {
 
 bool is_runtime_library(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  constexpr std::array<std::string_view, 12> kNames{"libc.so",   "libc-",  "libm.so",   "libpthread", "ld-linux", "ld.so",
-                                                    "libstdc++", "libc++", "libgcc_s", "libasan",    "libubsan", "[vdso"};
+  constexpr std::array<std::string_view, 12> kNames{"libc.so",  "libc-",   "libm.so",   "libpthread",
+                                                    "ld-linux", "ld.so",   "libstdc++", "libc++",
+                                                    "libgcc_s", "libasan", "libubsan",  "[vdso"};
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view runtime) { return name.starts_with(runtime); });
 }
 
@@ -318,7 +326,7 @@ bool is_library_file(std::string_view path) {
 }
 
 std::string short_path(std::string_view path) {
-  static const std::string root = source_root();
+  static const auto& root = *new std::string(source_root());  // never destroyed: a report may be made at exit
   std::string normal = std::filesystem::path(path).lexically_normal().string();
   if (const size_t at = find_component(normal, kIncludeTree); at != std::string::npos) {
     return normal.substr(at + kIncludeTree.size());

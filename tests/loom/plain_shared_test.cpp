@@ -85,8 +85,8 @@ TEST(PlainShared, ACopyByTheCLibraryIsAFinding) {
        {"PLAIN-SHARED", {"a plain C++ store"}});
 }
 
-// What the checker is there for: the consumer frees the slot, then reads it. Through load_shared that is a race; in plain
-// C++ it was nothing.
+// What the checker is there for: the consumer frees the slot, then reads it. Through load_shared that is a race; in
+// plain C++ it was nothing.
 TEST(PlainShared, AReadAfterTheReleaseIsSeen) {
   rule({.threads = 64},
        [](bool buggy) {

@@ -291,7 +291,8 @@ TEST(TensorCoreRules, ShapeThatDoesNotExist) {
               set_up<1>(s);
               if (thread_index() == 0) {
                 const InstructionDescriptor idesc = instruction(p.buggy ? 96 : 128, 16);
-                OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), idesc, false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), idesc, false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -308,7 +309,8 @@ TEST(TensorCoreRules, DescriptorWithoutItsVersion) {
               if (thread_index() == 0) {
                 SmemDescriptor a = descriptor(s.a);
                 if (p.buggy) a.bits &= ~(uint64_t{1} << 46);
-                OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, a, descriptor(s.b), instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, a, descriptor(s.b), instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -325,7 +327,8 @@ TEST(TensorCoreRules, SwizzleCodeThatDoesNotExist) {
               if (thread_index() == 0) {
                 SmemDescriptor b = descriptor(s.b);
                 if (p.buggy) b.bits |= uint64_t{3} << 61;
-                OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -357,7 +360,8 @@ TEST(TensorCoreRules, OperandOutsideSharedMemory) {
               set_up<1>(s);
               if (thread_index() == 0) {
                 const SmemDescriptor b = descriptor(s.b).advance(p.buggy ? 4096 : 0);
-                OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
