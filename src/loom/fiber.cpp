@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,18 @@ namespace {
 
 // Epilogue threads keep a tile row in "registers", which live on this stack; sanitizer builds spread locals wider.
 constexpr size_t stack_bytes = WARPLOOM_ASAN ? 512 * 1024 : 128 * 1024;
+
+/// Below every stack. It is address space and nothing else; where that is limited, still more than a thread's local
+/// memory may be on a GPU (512 KiB).
+size_t guard_bytes() {
+  static const size_t bytes = [] {
+    constexpr size_t mebibyte = 1024 * 1024;
+    rlimit limit = {};
+    const bool limited = getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+    return limited ? mebibyte : 16 * mebibyte;
+  }();
+  return bytes;
+}
 
 /// Stacks that no worker has. To map, touch and unmap them takes longer than a small kernel runs.
 class SpareStacks {
@@ -57,7 +70,7 @@ class SpareStacks {
 /// cluster touches at each switch would crowd the same sets of the caches.
 size_t colour_of(const Stack& stack) {
   constexpr size_t line = 64, page = 4096;
-  return reinterpret_cast<uintptr_t>(stack.bottom) / (stack.bytes + stack_guard_bytes) * (5 * line) % page;
+  return reinterpret_cast<uintptr_t>(stack.bottom) / (stack.bytes + stack.guard) * (5 * line) % page;
 }
 
 // The fiber that a switch goes to for the first time finds itself here.
@@ -75,21 +88,22 @@ Stack StackPool::acquire() {
     all_.push_back(stack);
     return stack;
   }
-  constexpr size_t guard = stack_guard_bytes;
-  void* memory = mmap(nullptr, guard + stack_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED || mprotect(memory, guard, PROT_NONE) != 0) {
+  const size_t guard = guard_bytes();
+  void* memory =
+      mmap(nullptr, guard + stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED ||
+      mprotect(static_cast<std::byte*>(memory) + guard, stack_bytes, PROT_READ | PROT_WRITE) != 0) {
     std::fputs("warploom: no memory for the stacks of the loom's threads\n", stderr);
     std::abort();
   }
-  Stack stack{static_cast<std::byte*>(memory) + guard, stack_bytes};
+  Stack stack{static_cast<std::byte*>(memory) + guard, stack_bytes, guard};
   all_.push_back(stack);
   return stack;
 }
 
 StackPool::~StackPool() {
   for (const Stack& stack : all_)
-    if (!SpareStacks::instance().keep(stack)) munmap(stack.bottom - stack_guard_bytes, stack_guard_bytes + stack.bytes);
+    if (!SpareStacks::instance().keep(stack)) munmap(stack.bottom - stack.guard, stack.guard + stack.bytes);
 }
 
 FiberHost::FiberHost() : current_(reinterpret_cast<Handling*>(abi::__cxa_get_globals())) { this_host = this; }

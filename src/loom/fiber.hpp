@@ -31,13 +31,10 @@
 
 namespace warploom::loom {
 
-/// Unreachable memory below every stack: more than a thread's local memory may be on a GPU (512 KiB), so that no frame
-/// steps over it.
-inline constexpr size_t stack_guard_bytes = 1024 * 1024;
-
 struct Stack {
-  std::byte* bottom = nullptr;  ///< lowest usable byte; the guard page lies below
+  std::byte* bottom = nullptr;  ///< lowest usable byte
   size_t bytes = 0;
+  size_t guard = 0;  ///< unreachable bytes below, so that no frame steps over them into another stack
 };
 
 /// Stacks of one worker, kept between clusters. When the worker ends, the next launch finds them again.

@@ -1,13 +1,25 @@
 #include "loom/guard.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 #include "loom/machine.hpp"
+#include "loom/per_thread.hpp"
+#include "loom/symbols.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -17,7 +29,11 @@ constexpr size_t alternate_stack_bytes = 64 * 1024;
 constexpr int watchdog_signal = SIGURG;
 
 // What a thread of a kernel may do to itself: touch what is not there, divide by zero, trap.
-constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+#if WARPLOOM_ASAN
+constexpr int fault_signals[] = {SIGSEGV, SIGABRT};
+#else
+constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+#endif
 struct sigaction previous_fault_actions[std::size(fault_signals)];
 
 const void* program_counter(void* context) {
@@ -31,35 +47,187 @@ const void* program_counter(void* context) {
 #endif
 }
 
+const void* stack_pointer(void* context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(static_cast<ucontext_t*>(context)->uc_mcontext.sp);
+#else
+  (void)context;
+  return nullptr;
+#endif
+}
+
+bool was_write(void* context) {
+#if defined(__x86_64__)
+  constexpr greg_t write_bit = 2;  // of a page fault's error code
+  return (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0;
+#else
+  (void)context;
+  return false;
+#endif
+}
+
+// Where to go on if the stack that is walked is broken.
+thread_local sigjmp_buf* walking = nullptr;
+
+struct Walk {
+  Interruption& found;
+  const void* pc;  ///< where it begins; null: here
+  bool begun;
+};
+
+_Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* argument) {
+  Walk& walk = *static_cast<Walk*>(argument);
+  const auto* at = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+  if (!walk.begun) {  // the handler's own frames
+    walk.begun = at == walk.pc;
+    return _URC_NO_REASON;
+  }
+  if (at == nullptr || walk.found.depth == Interruption::most_frames) return _URC_END_OF_STACK;
+  walk.found.frames[walk.found.depth++] = at;
+  return _URC_NO_REASON;
+}
+
+void note_frames(Interruption& found, const Stack& stack, void* context) {
+  Walk walk{found, context != nullptr ? program_counter(context) : nullptr, context == nullptr};
+  if (context != nullptr) found.frames[found.depth++] = static_cast<const std::byte*>(walk.pc) + 1;
+  _Unwind_Backtrace(&note_frame, &walk);
+  if (found.depth != 1 || context == nullptr) return;
+  // Of code that nothing is known about (a call through a null pointer, say), the caller is at the top of the stack.
+  const auto* const top = static_cast<const std::byte*>(stack_pointer(context));
+  if (top >= stack.bottom && top < stack.bottom + stack.bytes)
+    found.frames[found.depth++] = *reinterpret_cast<const void* const*>(top);
+}
+
+/// Notes who called whom, from the interrupted place on; without a context, from here on. A kernel may have been in a
+/// function of the C library, whose line nobody wants to read.
+void walk_stack(Interruption& found, const Stack& stack, void* context) {
+  sigjmp_buf broken;
+  walking = &broken;
+  if (sigsetjmp(broken, 0) == 0) note_frames(found, stack, context);
+  walking = nullptr;
+}
+
 /// Leaves the running fiber for the scheduler and never comes back: the stack it leaves is dropped.
-[[noreturn]] void abandon(Thread& thread, Interruption::Kind kind, void* context) {
-  thread.cluster->interruption = {kind, program_counter(context)};
+[[noreturn]] void abandon(Thread& thread, const Interruption& found) {
+  thread.cluster->interruption = found;
   for (;;) thread.fiber.suspend();
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  Thread* thread = Cluster::current();
-  if (thread != nullptr) {
-    const auto* address = static_cast<const std::byte*>(info->si_addr);
-    const Stack stack = thread->fiber.stack();
-    // A frame larger than the guard page may step over it; anything just below the stack counts.
-    const bool overrun = address < stack.bottom && address >= stack.bottom - stack_guard_bytes;
-    const bool access = signal == SIGSEGV || signal == SIGBUS;
-    abandon(*thread,
-            !access   ? Interruption::Kind::trap
-            : overrun ? Interruption::Kind::stack_overrun
-                      : Interruption::Kind::bad_access,
-            context);
+/// A thread that is left inside malloc takes its locks along, and the machine would wait for them for ever.
+bool in_allocator(const Interruption& found) {
+  static constexpr const char* names[] = {
+      "malloc",        "free",           "calloc",         "realloc",         "reallocarray", "memalign",
+      "aligned_alloc", "posix_memalign", "valloc",         "pvalloc",         "cfree",        "__libc_malloc",
+      "__libc_free",   "__libc_calloc",  "__libc_realloc", "__libc_memalign", "__libc_valloc"};
+  for (uint32_t i = 0; i < found.depth; ++i) {
+    Dl_info info;
+    const auto* at = static_cast<const std::byte*>(found.frames[i]) - 1;
+    if (dladdr(at, &info) == 0 || info.dli_sname == nullptr) continue;
+    for (const char* name : names)
+      if (std::strcmp(info.dli_sname, name) == 0) return true;
   }
-  if (detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
-  // Not ours: the program's own handler, or a crash.
+  return false;
+}
+
+Interruption::Kind kind_of(int signal, const siginfo_t& info, const std::byte* top, const Thread& thread) {
+  using Kind = Interruption::Kind;
+  if (signal == SIGABRT) return Kind::aborted;
+  if (info.si_code <= 0) return Kind::raised;  // by a process, this one
+  if (signal != SIGSEGV && signal != SIGBUS) return Kind::trap;
+  const auto* const address = static_cast<const std::byte*>(info.si_addr);
+  const Stack stack = thread.fiber.stack();
+  if (address < stack.bottom && address >= stack.bottom - stack.guard) return Kind::stack_overrun;
+  if (thread.cluster->aliases().holds(address)) return Kind::plain_shared;
+  // A frame that is larger than all of the guard.
+  constexpr ptrdiff_t large = ptrdiff_t{1} << 30;
+  if (top < stack.bottom && top >= stack.bottom - large) return Kind::stack_overrun;
+  return Kind::bad_access;
+}
+
+/// Whatever comes next does so without us: the program's own handler, or a crash.
+void stand_back(int signal) {
   for (size_t i = 0; i < std::size(fault_signals); ++i)
     if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
 }
 
+/// From a handler, where nothing can be formatted.
+void say(const char* text) {
+  const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  (void)written;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  if (walking != nullptr) siglongjmp(*walking, 1);
+  Thread* thread = Cluster::current();
+  if (thread == nullptr) {
+    if (signal != SIGABRT && detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
+    return stand_back(signal);
+  }
+  Interruption found;
+  found.signal = signal;
+  found.kind = kind_of(signal, *info, static_cast<const std::byte*>(stack_pointer(context)), *thread);
+  found.address = info->si_addr;
+  found.write = was_write(context);
+  // AddressSanitizer has its own word on everything but our windows.
+  if (WARPLOOM_ASAN && found.kind != Interruption::Kind::plain_shared && found.kind != Interruption::Kind::aborted)
+    return stand_back(signal);
+  walk_stack(found, thread->fiber.stack(), context);
+  if (in_allocator(found)) {
+    say("warploom: a thread of the kernel failed inside malloc or free; what it broke the machine needs, too, so that "
+        "there is no report\n");
+    return stand_back(signal);
+  }
+  abandon(*thread, found);
+}
+
+/// Does the thread sleep in the operating system? It would wake up early if its signal were only noted.
+bool asleep(void* context) {
+#if defined(__x86_64__)
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  return registers[REG_RAX] == -EINTR;
+#else
+  (void)context;
+  return true;
+#endif
+}
+
+bool in_runtime_library(const void* pc) {
+  Dl_info info;
+  return dladdr(pc, &info) != 0 && info.dli_fname != nullptr && is_runtime_library(info.dli_fname);
+}
+
 void on_watchdog(int, siginfo_t*, void* context) {
   Thread* thread = Cluster::current();
-  if (thread != nullptr) abandon(*thread, Interruption::Kind::endless_loop, context);
+  if (thread == nullptr) return;
+  Interruption found;
+  found.kind = Interruption::Kind::endless_loop;
+  walk_stack(found, thread->fiber.stack(), context);
+  // A function of the C library may hold a lock. The watchdog asks again, until the loop itself is met.
+  constexpr uint32_t patience = 200;
+  if (in_allocator(found)) return;
+  if (in_runtime_library(program_counter(context)) && !asleep(context) &&
+      thread->cluster->heartbeat().asked.load(std::memory_order_relaxed) < patience)
+    return;
+  abandon(*thread, found);
+}
+
+/// exit() runs its handlers on the stack of whoever calls it.
+void on_exit() {
+  if (Cluster::current() == nullptr) return;
+#if defined(__GLIBC__)
+  // From 2.41 on, exit() keeps a lock, and the program could never end once we have left.
+  int major = 0, minor = 0;
+  const bool keeps_lock = std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) != 2 || major > 2 || minor >= 41;
+#else
+  const bool keeps_lock = true;
+#endif
+  if (keeps_lock && gettid() != getpid()) {
+    say("warploom: a thread of the kernel called exit(); device code cannot end the program. There is no report\n");
+    _exit(EXIT_FAILURE);
+  }
+  leave_kernel_for_good(Interruption::Kind::exits);
 }
 
 void install() {
@@ -67,13 +235,9 @@ void install() {
   sigemptyset(&action.sa_mask);
   // NODEFER: the handler does not return, so nothing would ever unblock the signal.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-#if !defined(__SANITIZE_ADDRESS__)
   action.sa_sigaction = &on_fault;
   for (size_t i = 0; i < std::size(fault_signals); ++i)
     sigaction(fault_signals[i], &action, &previous_fault_actions[i]);
-#else
-  (void)on_fault;
-#endif
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
   action.sa_sigaction = &on_watchdog;
   sigaction(watchdog_signal, &action, nullptr);
@@ -82,6 +246,22 @@ void install() {
 }  // namespace
 
 thread_local sigjmp_buf* detail::machine_fault = nullptr;
+
+bool in_kernel() noexcept { return Cluster::current() != nullptr; }
+
+void leave_kernel_for_good(Interruption::Kind kind) {
+  Thread* thread = Cluster::current();
+  if (thread == nullptr) return;
+  Interruption found;
+  found.kind = kind;
+  walk_stack(found, thread->fiber.stack(), nullptr);
+  abandon(*thread, found);
+}
+
+void watch_for_exit() {
+  std::atexit(&on_exit);
+  std::at_quick_exit(&on_exit);
+}
 
 WorkerGuard::WorkerGuard() {
   static std::once_flag once;
@@ -124,16 +304,20 @@ Heartbeat& Watchdog::enroll() {
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   const auto pause = std::min<std::chrono::duration<double>>(limit_ / 4, std::chrono::milliseconds(250));
-  while (!stop_signal_.wait_for(lock, pause, [this] { return stop_; })) {
+  bool hurry = false;  // somebody was asked, and may have to be asked again
+  while (!stop_signal_.wait_for(lock, hurry ? std::chrono::milliseconds(2) : pause, [this] { return stop_; })) {
     const auto now = std::chrono::steady_clock::now();
+    hurry = false;
     for (Worker& worker : workers_) {
       const uint64_t beats = worker.heartbeat.beats.load(std::memory_order_relaxed);
       if (beats != worker.last || !worker.heartbeat.in_kernel.load(std::memory_order_relaxed)) {
         worker.last = beats;
         worker.since = now;
+        worker.heartbeat.asked = 0;
       } else if (now - worker.since > limit_) {
         pthread_kill(worker.thread, watchdog_signal);
-        worker.since = now;
+        ++worker.heartbeat.asked;
+        hurry = true;
       }
     }
   }

@@ -1,6 +1,7 @@
 // Ways in which a thread can fail without ever calling the loom: it overruns its stack, touches memory that is not
-// there, or loops for ever. Signal handlers turn them into findings: they note what happened and leave the fiber for
-// the scheduler, for good.
+// there or shared memory in plain C++, aborts, ends the process, launches another kernel, or loops for ever. Signal
+// handlers and the like turn them into findings: they note what happened and leave the fiber for the scheduler, for
+// good.
 #pragma once
 
 #include <atomic>
@@ -16,14 +17,40 @@ namespace warploom::loom {
 
 /// What a handler leaves for the scheduler to report.
 struct Interruption {
-  enum class Kind : uint8_t { none, stack_overrun, bad_access, trap, endless_loop };
+  enum class Kind : uint8_t {
+    none,
+    stack_overrun,
+    bad_access,
+    plain_shared,
+    trap,
+    raised,  ///< a signal that the thread sent itself
+    aborted,
+    exits,  ///< calls exit()
+    launches,
+    endless_loop
+  };
+  static constexpr uint32_t most_frames = 48;
+
   Kind kind = Kind::none;
-  const void* pc = nullptr;  ///< where the thread was
+  bool write = false;  ///< of an access
+  int signal = 0;
+  const void* address = nullptr;  ///< that was touched
+  /// Where the thread was, innermost first, as return addresses are: each is one past what was executed.
+  const void* frames[most_frames] = {};
+  uint32_t depth = 0;
 };
 
 namespace detail {
+/// Where to go on if the machine itself faults.
 extern thread_local sigjmp_buf* machine_fault;
 }
+
+/// The running thread, if one is: it has come to something that it does not come back from.
+void leave_kernel_for_good(Interruption::Kind kind);
+
+/// From now on, exit() in a thread of a kernel is a finding and not the end of the process. What was initialised since
+/// the last call is destroyed first: to be called for every kernel once.
+void watch_for_exit();
 
 /// The machine itself, between two fibers, touches what a kernel has told it to. False where memory was not there: what
 /// `operate` had begun is given up.
@@ -41,6 +68,7 @@ bool survives(Operate&& operate) {
 struct Heartbeat {
   std::atomic<uint64_t> beats{0};
   std::atomic<bool> in_kernel{false};  ///< a fiber is running
+  std::atomic<uint32_t> asked{0};      ///< how often the watchdog has asked since the last beat
 };
 
 /// Makes this worker thread ready for the handlers: an alternate signal stack, as a fiber's own may be full.

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "loom/check/global_report.hpp"
@@ -61,6 +63,13 @@ std::string refusal_of(const LaunchConfig& config, const Options& options) {
     return fmt::format("skew={} names no CTA of a cluster of {}", options.schedule.skew, cluster.count());
   if (config.launch_control && options.processors == 0) return "launch control on 0 processors; at least 1 is needed";
   return {};
+}
+
+void watch_for_exit_of(Entry entry) {
+  static std::mutex mutex;
+  static auto* const known = new std::set<Entry>;  // never destroyed: exit() in a kernel ends no launch
+  const std::lock_guard lock(mutex);
+  if (known->insert(entry).second) watch_for_exit();
 }
 
 void append(EventLog& all, const EventLog& more) {
@@ -128,6 +137,7 @@ Grid::Grid(const GridLaunch& launch, const Options& options)
   results_.resize(count_);
   first_failed_ = count_;
   order_ = cluster_order(config, options.schedule, count_);
+  watch_for_exit_of(launch_.entry);
 }
 
 Grid::~Grid() = default;
@@ -273,12 +283,14 @@ void Grid::compare_clusters(Outcome& outcome) const {
 
 Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
                const Options& options) {
+  leave_kernel_for_good(Interruption::Kind::launches);  // if this is called by a thread of one
   Grid grid({config, entry, params, tensors}, options);
   grid.run();
   return grid.outcome();
 }
 
 std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options) {
+  leave_kernel_for_good(Interruption::Kind::launches);
   std::vector<Outcome> outcomes;
   std::vector<PriorGrid> unfinished;  // what the next grid may overlap with
   bool may_overlap = false;

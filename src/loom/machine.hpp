@@ -253,6 +253,7 @@ struct Cta {
   Dim3 block;
   std::byte* window = nullptr;  ///< byte at window offset o is window[o]
   uint32_t window_bytes = 0;
+  std::byte* alias = nullptr;  ///< what the kernel takes for it: nothing is there
   uint32_t* tmem = nullptr;
   std::vector<Thread*> threads;
   std::vector<std::unique_ptr<Warp>> warps;
@@ -377,6 +378,28 @@ struct LaunchContext {
   check::GlobalMemory* global = nullptr;  ///< of all clusters, where they talk and are checked
 };
 
+/// Address space for the shared memory of a cluster's CTAs, as kernels see it. It cannot be touched: the machine finds
+/// the bytes elsewhere, and a plain access of the kernel faults.
+class AliasWindows {
+ public:
+  AliasWindows(uint32_t ctas, uint32_t bytes);
+  ~AliasWindows();
+  AliasWindows(const AliasWindows&) = delete;
+  AliasWindows& operator=(const AliasWindows&) = delete;
+
+  std::byte* of(uint32_t rank) const { return base_ + margin + rank * stride_; }
+  /// Whether it is one of these addresses, or close to them.
+  bool holds(const void* address) const { return address >= base_ && address < base_ + bytes_; }
+  /// The CTA in whose window it is, or next to whose window.
+  uint32_t rank_at(const void* address) const;
+
+ private:
+  static constexpr size_t margin = 64 * 1024;  ///< an index that is a little off is still seen for what it is
+  size_t stride_;
+  size_t bytes_;
+  std::byte* base_;
+};
+
 /// Memory a worker keeps from one cluster to the next.
 class WorkerMemory {
  public:
@@ -392,6 +415,7 @@ class WorkerMemory {
   std::vector<std::byte*> windows;
   std::vector<std::vector<uint32_t>> tmem;
   uint32_t window_bytes = 0;
+  AliasWindows aliases;
 };
 
 /// The barrier operations the mutation seam may alter.
@@ -768,6 +792,8 @@ class Cluster {
   void note_cta_group(Thread& thread, Pc pc, int cta_group);
 
   const LaunchContext& launch() const { return launch_; }
+  const AliasWindows& aliases() const { return memory_.aliases; }
+  Heartbeat& heartbeat() const { return memory_.heartbeat; }
 
  private:
   friend class Diagnosis;
@@ -785,6 +811,7 @@ class Cluster {
   bool complete_one(bool forced);
   void thread_exited(Thread& thread);
   void interrupted(Thread& thread);
+  void plain_shared_access(Thread& thread, Pc pc);
   void close_role(Warp& warp, uint64_t time);
   void close_trace(Warp& warp, uint64_t time);
   void finish();

@@ -196,7 +196,7 @@ void* shared_base(size_t bytes) noexcept {
     self.cluster->fail(
         self, WARPLOOM_PC, "OOB-SHARED",
         fmt::format("the kernel's storage is {} bytes, and the launch has {} bytes of shared memory", bytes, launched));
-  return self.cta->window + window_start;
+  return self.cta->alias + window_start;
 }
 
 uint32_t foreign_address(const void* object) noexcept {
@@ -214,17 +214,18 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
   return (address & offset_mask) | rank << rank_shift;
 }
 
-void check_shared(const void* address, size_t bytes, bool write) noexcept {
+void* shared_memory(const void* address, size_t bytes, bool write) noexcept {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PC;
   self.cluster->step(self, pc);
-  const auto offset = static_cast<const std::byte*>(address) - self.cta->window;
+  const auto offset = static_cast<const std::byte*>(address) - self.cta->alias;
   if (offset < 0 || !self.cluster->inside(*self.cta, static_cast<uint64_t>(offset), bytes))
     self.cluster->fail(self, pc, "OOB-SHARED",
                        fmt::format("an access of {} bytes outside the CTA's dynamic shared memory", bytes));
   if (check::Watch* watch = self.cluster->watch())
     watch->access(self, pc, *self.cta, static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), write,
                   write ? "st.shared" : "ld.shared");
+  return self.cta->window + offset;
 }
 
 void check_global(const void* address, size_t bytes, bool write) noexcept {

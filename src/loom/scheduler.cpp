@@ -1,7 +1,10 @@
 // Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
@@ -18,8 +21,29 @@ constexpr std::byte poison{0xff};  // NaN in every type we have
 
 }  // namespace
 
-WorkerMemory::WorkerMemory(const LaunchConfig& config, Heartbeat& heart) : heartbeat(heart) {
-  window_bytes = window_start + static_cast<uint32_t>((config.shared_bytes + 1023) / 1024 * 1024);
+AliasWindows::AliasWindows(uint32_t ctas, uint32_t bytes)
+    : stride_((bytes + size_t{4095}) / 4096 * 4096 + margin), bytes_(margin + ctas * stride_) {
+  void* const memory = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    std::fputs("warploom: no address space for the loom's shared memory\n", stderr);
+    std::abort();
+  }
+  base_ = static_cast<std::byte*>(memory);
+}
+
+AliasWindows::~AliasWindows() { munmap(base_, bytes_); }
+
+uint32_t AliasWindows::rank_at(const void* address) const {
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
+  // Half of what lies between two windows belongs to each.
+  const size_t rank = (offset - std::min(offset, margin / 2)) / stride_;
+  return static_cast<uint32_t>(std::min(rank, (bytes_ - margin) / stride_ - 1));
+}
+
+WorkerMemory::WorkerMemory(const LaunchConfig& config, Heartbeat& heart)
+    : heartbeat(heart),
+      window_bytes(window_start + static_cast<uint32_t>((config.shared_bytes + 1023) / 1024 * 1024)),
+      aliases(config.cluster.count(), window_bytes) {
   for (uint32_t i = 0; i < config.cluster.count(); ++i) {
     windows.push_back(static_cast<std::byte*>(std::aligned_alloc(1024, window_bytes)));
     tmem.emplace_back(tmem_lane_count * tmem_column_count);
@@ -60,6 +84,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
                   cluster.z * config.cluster.z + inside.z};
     cta->window = memory.windows[rank];
     cta->window_bytes = memory.window_bytes;
+    cta->alias = memory.aliases.of(rank);
     cta->tmem = memory.tmem[rank].data();
     std::memset(cta->window, std::to_integer<int>(poison), cta->window_bytes);
     std::memset(cta->tmem, std::to_integer<int>(poison), memory.tmem[rank].size() * sizeof(uint32_t));
@@ -110,6 +135,10 @@ void Cluster::thread_main(void* argument) {
   Cluster& cluster = *thread.cluster;
   try {
     cluster.launch_.entry(cluster.launch_.params);
+    // Whoever ends here on another's stack has jumped to it.
+    if (current() != &thread) [[unlikely]]
+      cluster.fail(*current(), nullptr, "LONGJMP",
+                   "a thread left its own stack, by a longjmp to where another thread was");
     cluster.account(thread);
     if (thread.joined != thread.warp->whole.over) cluster.catch_up(thread);
   } catch (...) {
@@ -242,21 +271,62 @@ Location Cluster::location_from_fiber(Pc pc) {
 
 void Cluster::interrupted(Thread& thread) {
   thread.state = Thread::State::parked;
-  if (interruption.kind == Interruption::Kind::stack_overrun)
-    add_finding(&thread, interruption.pc, "STACK",
-                fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
-                            thread.fiber.stack().bytes / 1024),
-                {});
-  else if (interruption.kind == Interruption::Kind::bad_access)
-    add_finding(&thread, interruption.pc, "FAULT", "a thread touched memory that is not there", {});
-  else if (interruption.kind == Interruption::Kind::trap)
-    add_finding(&thread, interruption.pc, "FAULT",
-                "a thread divided by zero, or executed an instruction that traps or does not exist", {});
-  else
-    add_finding(&thread, interruption.pc, "ENDLESS-LOOP",
-                fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
-                            launch_.options->seconds_limit),
-                {});
+  const Pc pc = innermost_kernel_frame({interruption.frames, interruption.depth});
+  const auto found = [&](const char* code, std::string message, std::vector<std::string> notes = {}) {
+    add_finding(&thread, pc, code, std::move(message), std::move(notes));
+  };
+  using Kind = Interruption::Kind;
+  switch (interruption.kind) {
+    case Kind::none: return;
+    case Kind::stack_overrun:
+      return found("STACK",
+                   fmt::format("a thread overran its stack of {} KiB; large arrays do not belong in device code",
+                               thread.fiber.stack().bytes / 1024));
+    case Kind::bad_access: return found("FAULT", "a thread touched memory that is not there");
+    case Kind::plain_shared: return plain_shared_access(thread, pc);
+    case Kind::trap:
+      return found("FAULT", "a thread divided by zero, or executed an instruction that traps or does not exist");
+    case Kind::raised:
+      return found("FAULT",
+                   fmt::format("a thread raised signal {} ({})", interruption.signal, strsignal(interruption.signal)));
+    case Kind::aborted:
+      return found(
+          "ABORT",
+          "a thread called abort(), by itself or through a failed assert() or an exception that nobody catches",
+          {"what it said before that is on the standard error output"});
+    case Kind::exits:
+      watch_for_exit();  // what watched has been used up
+      return found("EXIT-CALL", "a thread called exit(), which ends the program and not the thread",
+                   {"a return from the kernel ends a thread"});
+    case Kind::launches:
+      return found("NESTED-LAUNCH", "a thread launched a kernel on the loom; only host code can",
+                   {"kernels that follow each other are launched one after the other, or with launch_dependent"});
+    case Kind::endless_loop:
+      return found("ENDLESS-LOOP",
+                   fmt::format("a thread ran for {:.3g} s without any operation of the machine; a loop does not end",
+                               launch_.options->seconds_limit));
+  }
+}
+
+void Cluster::plain_shared_access(Thread& thread, Pc pc) {
+  const uint32_t rank = memory_.aliases.rank_at(interruption.address);
+  const auto offset = static_cast<const std::byte*>(interruption.address) - (ctas_[rank]->alias + window_start);
+  const int64_t launched = launch_.config->shared_bytes;
+  std::vector<std::string> notes{
+      "arch::store_shared(&s.x, value) and arch::load_shared(&s.x) reach it; copies, barriers and tensor cores take "
+      "arch::shared_address(&s.x)"};
+  if (pc != interruption.frames[0])
+    notes.push_back(
+        "the access is in a function that this line calls (memcpy, say): nothing in it is an operation of "
+        "the machine, so every element takes a load_shared or store_shared");
+  if (offset < 0 || offset >= launched)
+    notes.push_back(fmt::format("it is also outside the launch's {} bytes of shared memory", launched));
+  add_finding(&thread, pc, "PLAIN-SHARED",
+              fmt::format("a plain C++ {} shared memory, byte {} of the kernel's storage{}: only accesses through arch "
+                          "reach it here, because the machine orders and checks no others",
+                          interruption.write ? "store to" : "load from", offset,
+                          rank == thread.cta->rank ? "" : fmt::format(" in CTA {}", rank)),
+              std::move(notes));
 }
 
 void Cluster::too_many_steps(Thread& thread, Pc pc) {
@@ -359,7 +429,7 @@ void Cluster::enter_warp(Warp& warp) {
   script_warp_ = &warp;
   native::Script& script = native::script;
   script.warp_bit = 1u << warp.index % 32;
-  script.window = warp.cta->window;
+  script.alias = warp.cta->alias;
   script.window_bytes = warp.cta->window_bytes;
   script.rank_bits = warp.cta->rank << rank_shift;
 }

@@ -107,7 +107,30 @@ class Symbols {
     return cache_.emplace(return_address, std::move(location)).first->second;
   }
 
+  /// Whether the innermost line outside the library is a kernel's.
+  enum class Owner : uint8_t { kernel, nobody_known, library };
+  Owner owner(const void* return_address) {
+    const std::lock_guard lock(mutex_);
+    const auto [known, fresh] = owners_.try_emplace(return_address, Owner::library);
+    if (fresh) known->second = find_owner(return_address);
+    return known->second;
+  }
+
  private:
+  Owner find_owner(const void* return_address) {
+    const Dwarf_Addr pc = reinterpret_cast<uintptr_t>(return_address) - 1;
+    Dwfl_Module* module = module_at(pc);
+    if (module == nullptr) return Owner::library;
+    const char* name = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    if (name == nullptr || is_runtime_library(name)) return Owner::library;
+    const std::vector<Frame> frames = inline_frames(module, pc);
+    if (frames.empty()) return Owner::nobody_known;
+    const bool kernel = std::any_of(frames.begin(), frames.end(), [](const Frame& frame) {
+      return !frame.path.empty() && !frame.library && !frame.standard && !frame.entry();
+    });
+    return kernel ? Owner::kernel : Owner::library;
+  }
+
   Symbols() : dwfl_(dwfl_begin(&callbacks_)) { report_modules(); }
 
   void report_modules() {
@@ -263,11 +286,31 @@ class Symbols {
   std::mutex mutex_;  // libdw is not thread-safe
   Dwfl* dwfl_;
   std::unordered_map<const void*, Location> cache_;
+  std::unordered_map<const void*, Owner> owners_;
 };
 
 }  // namespace
 
 Location locate(const void* return_address) { return Symbols::instance().locate(return_address); }
+
+const void* innermost_kernel_frame(std::span<const void* const> stack) {
+  using Owner = Symbols::Owner;
+  const void* unknown = nullptr;  // of a kernel without debug information, perhaps
+  for (const void* frame : stack) {
+    const Owner owner = Symbols::instance().owner(frame);
+    if (owner == Owner::kernel) return frame;
+    if (owner == Owner::nobody_known && unknown == nullptr) unknown = frame;
+  }
+  return unknown != nullptr ? unknown : stack.empty() ? nullptr : stack.front();
+}
+
+bool is_runtime_library(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  constexpr std::array<std::string_view, 12> kNames{"libc.so",  "libc-",   "libm.so",   "libpthread",
+                                                    "ld-linux", "ld.so",   "libstdc++", "libc++",
+                                                    "libgcc_s", "libasan", "libubsan",  "[vdso"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view runtime) { return name.starts_with(runtime); });
+}
 
 bool is_library_file(std::string_view path) {
   if (find_component(path, "src/loom/") != std::string_view::npos) return true;
@@ -283,7 +326,7 @@ bool is_library_file(std::string_view path) {
 }
 
 std::string short_path(std::string_view path) {
-  static const std::string root = source_root();
+  static const auto& root = *new std::string(source_root());  // never destroyed: a report may be made at exit
   std::string normal = std::filesystem::path(path).lexically_normal().string();
   if (const size_t at = find_component(normal, kIncludeTree); at != std::string::npos) {
     return normal.substr(at + kIncludeTree.size());

@@ -10,6 +10,7 @@
 // What is not known stays empty: a wrong line costs its reader more than none.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,13 @@ namespace warploom::loom {
 /// Thread-safe and cached. The first call reads debug information and needs an ordinary stack: call it when the report
 /// is made, not on a fiber.
 Location locate(const void* return_address);
+
+/// Of the return addresses of a stack, innermost first: the first that stands in a line of the kernel, and not in the C
+/// library or the loom. The first of all where there is none.
+const void* innermost_kernel_frame(std::span<const void* const> stack);
+
+/// Shared objects that no kernel is in: the C and C++ libraries, the loader, sanitizers.
+bool is_runtime_library(std::string_view path);
 
 /// Files whose frames belong to the library. Kernels, ours included, count as the user's.
 bool is_library_file(std::string_view path);

@@ -51,7 +51,7 @@ void Cluster::acquire_tensor_map(Thread& thread, Pc pc, const TensorMap& map) {
 TensorMapArgs Cluster::usable_map(Thread& thread, Pc pc, const TensorMap& map) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&map);
   for (const auto& cta : ctas_)
-    if (bytes >= cta->window && bytes < cta->window + cta->window_bytes)
+    if (bytes >= cta->alias && bytes < cta->alias + cta->window_bytes)
       fail(thread, pc, "TMA-RULE", "a tensor map in shared memory cannot be used; publish_tensor_map copies it out");
   if (const auto entry = published_.find(&map);
       entry != published_.end() &&

@@ -85,7 +85,7 @@ TEST(Bulk, LoadsToOneCtaAndToMany) {
 TEST(Bulk, StoresWholeAndMasked) {
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
-    for (uint32_t i = lane_index(); i < words; i += 32) s.data[0][i] = 0x01010101 * (i + 1);
+    for (uint32_t i = lane_index(); i < words; i += 32) store_shared(&s.data[0][i], 0x01010101 * (i + 1));
     fence_proxy_async_shared();
     syncwarp();
     if (lane_index() == 0) {
@@ -160,8 +160,8 @@ uint64_t reduced(uint64_t old, uint64_t source) {
     auto& s = shared<Storage>();
     if (lane_index() == 0) {
       auto* staged = reinterpret_cast<uint64_t*>(s.data[0]);
-      staged[0] = v.source;
-      staged[1] = 0;
+      store_shared(staged, v.source);
+      store_shared(staged + 1, uint64_t{0});
       fence_proxy_async_shared();
       bulk_reduce<operation, type>(v.global, address(s.data[0]), 16);
       bulk_commit_group();
@@ -214,7 +214,7 @@ TEST(Bulk, ReducesEveryType) {
 TEST(Bulk, ReductionsOfSeveralClustersMustBeAnnounced) {
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
-    for (uint32_t i = lane_index(); i < words; i += 32) s.data[0][i] = 1;
+    for (uint32_t i = lane_index(); i < words; i += 32) store_shared(&s.data[0][i], 1u);
     fence_proxy_async_shared();
     syncwarp();
     if (lane_index() == 0) {

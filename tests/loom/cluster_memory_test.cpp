@@ -41,10 +41,10 @@ TEST(ClusterMemory, LoadsAndStoresOfEverySize) {
         store_cluster(there + 8, uint64_t{0x1'0000'0000} * (lane + 1) + rank);
         cluster_sync();
         const uint32_t from = (rank + 3) % 4;
-        EXPECT_EQ(s.mine[lane][0], (from + 1) | 0x1000000 * (from + 1));
-        EXPECT_EQ(s.mine[lane][1], 1000 * from + lane);
-        EXPECT_EQ(s.mine[lane][2], from);
-        EXPECT_EQ(s.mine[lane][3], lane + 1);
+        EXPECT_EQ(load_shared(&s.mine[lane][0]), (from + 1) | 0x1000000 * (from + 1));
+        EXPECT_EQ(load_shared(&s.mine[lane][1]), 1000 * from + lane);
+        EXPECT_EQ(load_shared(&s.mine[lane][2]), from);
+        EXPECT_EQ(load_shared(&s.mine[lane][3]), lane + 1);
         const Wide wide = load_cluster<Wide>(there);  // what this CTA sent
         EXPECT_EQ(wide.w[1], 1000 * rank + lane);
         EXPECT_EQ(load_cluster<uint8_t>(there), rank + 1);

@@ -170,7 +170,7 @@ void multiply_anything(uint32_t count, uint64_t seed) {
     }
     cluster_sync();
     native::tmem_relinquish(p.group);
-    native::tmem_dealloc(p.group, s.slot, 512);
+    native::tmem_dealloc(p.group, load_shared(&s.slot), 512);
   };
   Random random(seed);
   Tally tally;

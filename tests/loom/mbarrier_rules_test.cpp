@@ -160,7 +160,7 @@ TEST(MbarrierRules, BytesOverwritten) {
          auto& s = shared<Storage>();
          init_barriers(s.full, 1);
          if (lane_index() == 0) {
-           if (buggy) s.full[0].opaque = 0;
+           if (buggy) store_shared(&s.full[0].opaque, uint64_t{0});
            OFFENDING(mbarrier_arrive(address(s.full[0])));
          }
          syncwarp();

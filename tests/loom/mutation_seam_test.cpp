@@ -235,10 +235,10 @@ TEST(MutationSeam, WaitOfALoad) {
     auto& s = shared<Storage>();
     tmem_alloc<1>(address(s.slot), 32);
     Fragment<uint32_t, 4> registers;
-    tmem_load_32x32b(registers, {s.slot});
+    tmem_load_32x32b(registers, {load_shared(&s.slot)});
     tmem_wait_load();
     EXPECT_EQ(registers[0], 0xffffffffu);
-    tmem_dealloc<1>({s.slot}, 32);
+    tmem_dealloc<1>({load_shared(&s.slot)}, 32);
     syncwarp();
   };
   EXPECT_EQ(code(altered({}, kernel, "tcgen05.wait::ld", Alteration::drop)), "FRAGMENT");

@@ -41,8 +41,8 @@ float product(uint32_t row, uint32_t column) {
 }
 
 void put(std::byte* tile, uint32_t row, uint32_t k, int value) {  // K-major without swizzle
-  tile[row % 8 * 16 + row / 8 * 256 + k / 16 * 128 + k % 16] =
-      std::byte(convert_to<e4m3>(static_cast<float>(value)).bits);
+  store_shared(tile + row % 8 * 16 + row / 8 * 256 + k / 16 * 128 + k % 16,
+               std::byte(convert_to<e4m3>(static_cast<float>(value)).bits));
 }
 SmemDescriptor operand(const std::byte* tile) {
   return encode_smem_descriptor({shared_address(tile).value & 0x3ffff, 128, 256, 0, Swizzle::none});
@@ -68,9 +68,9 @@ WARPLOOM_FN void set_up(Storage& s) {
     if (row < n) put(s.b, row, k, b_value(row, k));
   }
   for (uint32_t block = 0; block < 4; ++block) {
-    s.sfa[0][scale_offset_in_atom(row, block)] = std::byte(sfa_code(row, block));
-    s.sfa[1][scale_offset_in_atom(row, block)] = std::byte{130};
-    s.sfb[scale_offset_in_atom(row, block)] = std::byte(sfb_code(row));
+    store_shared(&s.sfa[0][scale_offset_in_atom(row, block)], std::byte(sfa_code(row, block)));
+    store_shared(&s.sfa[1][scale_offset_in_atom(row, block)], std::byte{130});
+    store_shared(&s.sfb[scale_offset_in_atom(row, block)], std::byte(sfb_code(row)));
   }
   fence_proxy_async_shared();
   if (warp_index() == 0) tmem_alloc<1>(address(s.slot), columns);
@@ -80,13 +80,13 @@ WARPLOOM_FN void set_up(Storage& s) {
 WARPLOOM_FN void tear_down(Storage& s) {
   tcgen05_fence_before();
   syncthreads();
-  if (warp_index() == 0) tmem_dealloc<1>({s.slot}, columns);
+  if (warp_index() == 0) tmem_dealloc<1>({load_shared(&s.slot)}, columns);
   syncwarp();
 }
 /// D to out[lane * n + column].
 WARPLOOM_FN void dump(const Storage& s, uint32_t* out) {
   Fragment<uint32_t, n> registers;
-  tmem_load_32x32b(registers, TmemAddress{s.slot}.lane(32 * warp_index()));
+  tmem_load_32x32b(registers, TmemAddress{load_shared(&s.slot)}.lane(32 * warp_index()));
   tmem_wait_load();
   for (int i = 0; i < static_cast<int>(n); ++i)
     store_global(out + thread_index() * n + static_cast<uint32_t>(i), registers[i]);
@@ -149,7 +149,7 @@ TEST(Tcgen05Order, ScaleFactorsAreCopiedInTime) {
     auto& s = shared<Storage>();
     set_up(s);
     if (thread_index() == 0) {
-      const TmemAddress base{s.slot}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
+      const TmemAddress base{load_shared(&s.slot)}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
       tmem_copy<TmemCopy::m32x128b, 1>(sfa, atom(s.sfa[0]));
       tmem_copy<TmemCopy::m32x128b, 1>(sfb, atom(s.sfb));
       umma_block_scaled<MmaKind::mxf8f6f4, ScaleVector::x1, 1>(base, operand(s.a), operand(s.b), scaled(0), sfa, sfb,
@@ -186,7 +186,7 @@ TEST(Tcgen05Order, OperandStoredToTensorMemory) {
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
     set_up(s);
-    const TmemAddress base{s.slot}, a = base.column(a_at);
+    const TmemAddress base{load_shared(&s.slot)}, a = base.column(a_at);
     uint32_t row[8];
     for (uint32_t i = 0; i < 8; ++i) {
       row[i] = 0;
@@ -225,7 +225,7 @@ TEST(Tcgen05Order, ShiftsBetweenProducts) {
     auto& s = shared<Storage>();
     set_up(s);
     if (thread_index() == 0) {
-      const TmemAddress base{s.slot}, a = base.column(a_at);
+      const TmemAddress base{load_shared(&s.slot)}, a = base.column(a_at);
       tmem_copy<TmemCopy::m128x256b, 1>(a, operand(s.a));
       umma<MmaKind::f8f6f4, 1>(base, a, operand(s.b), plain(), false);
       for (uint32_t quarter = 0; quarter < 4; ++quarter) tmem_shift_down<1>(a.lane(32 * quarter));
@@ -262,7 +262,7 @@ void shape_moves(uint32_t lanes, uint32_t registers, Store, Load, Place place) {
     auto& s = shared<Storage>();
     if (warp_index() == 0) tmem_alloc<1>(address(s.slot), columns);
     syncthreads();
-    const TmemAddress quarter = TmemAddress{s.slot}.lane(32 * warp_index());
+    const TmemAddress quarter = TmemAddress{load_shared(&s.slot)}.lane(32 * warp_index());
     uint32_t zeros[64] = {};
     tmem_store_32x32b<64>(quarter, zeros);
     tmem_wait_store();
@@ -279,7 +279,7 @@ void shape_moves(uint32_t lanes, uint32_t registers, Store, Load, Place place) {
     tmem_wait_store();
     Load{}(quarter, out + 32 * 64 + lane_index() * 16);
     syncthreads();
-    if (warp_index() == 0) tmem_dealloc<1>({s.slot}, columns);
+    if (warp_index() == 0) tmem_dealloc<1>({load_shared(&s.slot)}, columns);
   };
   expect_clean(run(launch, kernel, Arguments{words.data()}));
   for (uint32_t warp = 0; warp < 4; ++warp) {
@@ -378,7 +378,7 @@ void issue_rule(Body, const Expected& expected, const char* file = __builtin_FIL
 TEST(Tcgen05Rules, ScaleFactorsInOneQuarterOnly) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress base{s.slot}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
+        const TmemAddress base{load_shared(&s.slot)}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
         tmem_copy<TmemCopy::m32x128b, 1>(sfb, atom(s.sfb));
         if (buggy)
           tmem_copy<TmemCopy::m128x128b, 1>(sfa, operand(s.a));  // 128 rows, each to its own lane
@@ -393,7 +393,7 @@ TEST(Tcgen05Rules, ScaleFactorsInOneQuarterOnly) {
 TEST(Tcgen05Rules, ScaleFactorId) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress base{s.slot}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
+        const TmemAddress base{load_shared(&s.slot)}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
         tmem_copy<TmemCopy::m32x128b, 1>(sfa, atom(s.sfa[0]));
         tmem_copy<TmemCopy::m32x128b, 1>(sfb, atom(s.sfb));
         const InstructionDescriptor idesc =
@@ -407,7 +407,7 @@ TEST(Tcgen05Rules, ScaleFactorId) {
 TEST(Tcgen05Rules, ScaleFactorsThatAreNotAllocated) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress base{s.slot}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
+        const TmemAddress base{load_shared(&s.slot)}, sfa = base.column(sfa_at), sfb = base.column(sfb_at);
         tmem_copy<TmemCopy::m32x128b, 1>(sfa, atom(s.sfa[0]));
         tmem_copy<TmemCopy::m32x128b, 1>(sfb, atom(s.sfb));
         const TmemAddress wrong = base.column(buggy ? columns : sfa_at);
@@ -420,7 +420,7 @@ TEST(Tcgen05Rules, ScaleFactorsThatAreNotAllocated) {
 TEST(Tcgen05Rules, OperandThatIsNotAllocated) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress base{s.slot};
+        const TmemAddress base{load_shared(&s.slot)};
         tmem_copy<TmemCopy::m128x256b, 1>(base.column(columns - 8), operand(s.a));
         OFFENDING(umma<MmaKind::f8f6f4, 1>(base, base.column(columns - (buggy ? 7 : 8)), operand(s.b), plain(), false));
       },
@@ -432,7 +432,7 @@ TEST(Tcgen05Rules, SparseProductsAreNotModelled) {
       [](Storage& s, bool buggy) {
         InstructionDescriptor idesc = plain();
         if (buggy) idesc.bits |= 1u << 2;
-        OFFENDING(umma<MmaKind::f8f6f4, 1>({s.slot}, operand(s.a), operand(s.b), idesc, false));
+        OFFENDING(umma<MmaKind::f8f6f4, 1>({load_shared(&s.slot)}, operand(s.a), operand(s.b), idesc, false));
       },
       {"MMA-RULE", {"sparse product", "does not model"}});
 }
@@ -440,7 +440,7 @@ TEST(Tcgen05Rules, SparseProductsAreNotModelled) {
 TEST(Tcgen05Rules, CopyToAnotherLane) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress to = TmemAddress{s.slot}.lane(buggy ? 32 : 0);
+        const TmemAddress to = TmemAddress{load_shared(&s.slot)}.lane(buggy ? 32 : 0);
         OFFENDING(tmem_copy<TmemCopy::m32x128b, 1>(to, atom(s.sfa[0])));
       },
       {"MMA-RULE", {"tcgen05.cp: The destination names lane 32", "from lane 0"}});
@@ -450,7 +450,7 @@ TEST(Tcgen05Rules, CopyOfBytesThatAreNotThere) {
   issue_rule(
       [](Storage& s, bool buggy) {
         const SmemDescriptor source = atom(s.sfb).advance(buggy ? 1024 : 0);
-        OFFENDING(tmem_copy<TmemCopy::m32x128b, 1>({s.slot}, source));
+        OFFENDING(tmem_copy<TmemCopy::m32x128b, 1>({load_shared(&s.slot)}, source));
       },
       {"OOB-SHARED", {"the source of tcgen05.cp covers 0x"}});
 }
@@ -458,7 +458,7 @@ TEST(Tcgen05Rules, CopyOfBytesThatAreNotThere) {
 TEST(Tcgen05Rules, CopyToColumnsThatAreNotAllocated) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress to = TmemAddress{s.slot}.column(columns - (buggy ? 3 : 4));
+        const TmemAddress to = TmemAddress{load_shared(&s.slot)}.column(columns - (buggy ? 3 : 4));
         OFFENDING(tmem_copy<TmemCopy::m32x128b, 1>(to, atom(s.sfa[0])));
       },
       {"TMEM-RULE", {"tcgen05.cp writes columns 125 to 128 of CTA 0", "not allocated"}});
@@ -467,7 +467,7 @@ TEST(Tcgen05Rules, CopyToColumnsThatAreNotAllocated) {
 TEST(Tcgen05Rules, ShiftInTheMiddleOfAQuarter) {
   issue_rule(
       [](Storage& s, bool buggy) {
-        const TmemAddress at = TmemAddress{s.slot}.lane(buggy ? 16 : 32);
+        const TmemAddress at = TmemAddress{load_shared(&s.slot)}.lane(buggy ? 16 : 32);
         OFFENDING(tmem_shift_down<1>(at));
       },
       {"TMEM-RULE", {"tcgen05.shift at lane 16", "0, 32, 64 or 96"}});
@@ -480,12 +480,12 @@ TEST(Tcgen05Rules, DeallocWhileACopyIsInFlight) {
     auto& s = shared<Storage>();
     set_up(s);
     if (thread_index() == 0) {
-      tmem_copy<TmemCopy::m32x128b, 1>({s.slot}, atom(s.sfa[0]));
+      tmem_copy<TmemCopy::m32x128b, 1>({load_shared(&s.slot)}, atom(s.sfa[0]));
       umma_commit<1>(address(s.done[0]));
     }
     if (!p.buggy) mbarrier_wait(address(s.done[0]), 1);
     syncthreads();
-    if (warp_index() == 0) OFFENDING(tmem_dealloc<1>({s.slot}, columns));
+    if (warp_index() == 0) OFFENDING(tmem_dealloc<1>({load_shared(&s.slot)}, columns));
     mbarrier_wait(address(s.done[0]), 1);
   };
   always_clean(launch, kernel, Params{false});
@@ -503,11 +503,11 @@ TEST(Tcgen05Rules, RegisterCountThatDoesNotExist) {
            tmem_alloc<1>(address(s.slot), columns);
            const uint32_t three[3] = {}, four[4] = {};
            if (buggy)
-             OFFENDING(tmem_store_16x128b<3>({s.slot}, three));
+             OFFENDING(tmem_store_16x128b<3>({load_shared(&s.slot)}, three));
            else
-             tmem_store_16x128b<4>({s.slot}, four);
+             tmem_store_16x128b<4>({load_shared(&s.slot)}, four);
            tmem_wait_store();
-           tmem_dealloc<1>({s.slot}, columns);
+           tmem_dealloc<1>({load_shared(&s.slot)}, columns);
          }
        },
        {"TMEM-RULE", {"tcgen05.st moves 3 registers", "2, 4, 8, ... or 128"}});
@@ -521,10 +521,10 @@ TEST(Tcgen05Rules, SecondHalfOutsideTheAllocation) {
          if (warp_index() == 0) {
            tmem_alloc<1>(address(s.slot), columns);
            const uint32_t values[4] = {};
-           const TmemAddress at = TmemAddress{s.slot}.column(columns - (buggy ? 35 : 36));
+           const TmemAddress at = TmemAddress{load_shared(&s.slot)}.column(columns - (buggy ? 35 : 36));
            OFFENDING(tmem_store_16x32bx2<32, 4>(at, values));
            tmem_wait_store();
-           tmem_dealloc<1>({s.slot}, columns);
+           tmem_dealloc<1>({load_shared(&s.slot)}, columns);
          }
        },
        {"TMEM-RULE", {"tcgen05.st touches columns 93 to 128", "not allocated"}});

@@ -37,9 +37,9 @@ float product(uint32_t row, uint32_t column) {
 
 /// K-major without swizzle (hardware.md §3.2).
 void put(std::byte* tile, uint32_t row, uint32_t k, float value) {
-  const bf16 element = to_bf16(value);
   const uint32_t kb = 2 * k;
-  std::memcpy(tile + row % 8 * 16 + row / 8 * group_bytes + kb / 16 * 128 + kb % 16, &element, sizeof(element));
+  store_shared(reinterpret_cast<bf16*>(tile + row % 8 * 16 + row / 8 * group_bytes + kb / 16 * 128 + kb % 16),
+               to_bf16(value));
 }
 
 SmemDescriptor descriptor(const std::byte* tile) {
@@ -83,14 +83,14 @@ template <int cta_group>
 WARPLOOM_FN void tear_down(Storage& s) {
   tcgen05_fence_before();
   cluster_sync();
-  if (warp_index() == 0) tmem_dealloc<cta_group>({s.slot}, 64);
+  if (warp_index() == 0) tmem_dealloc<cta_group>({load_shared(&s.slot)}, 64);
   syncwarp();
 }
 
 /// TMEM lanes x 32 columns of this CTA to out[lane * 32 + column].
 WARPLOOM_FN void dump(const Storage& s, float* out) {
   Fragment<uint32_t, 32> registers;
-  tmem_load_32x32b(registers, TmemAddress{s.slot}.lane(32 * warp_index()));
+  tmem_load_32x32b(registers, TmemAddress{load_shared(&s.slot)}.lane(32 * warp_index()));
   tmem_wait_load();
   for (int i = 0; i < 32; ++i)
     store_global(out + thread_index() * 32 + static_cast<uint32_t>(i), std::bit_cast<float>(registers[i]));
@@ -127,8 +127,8 @@ TEST(TensorCore, ProductOfOneCta) {
     fill(s, 0, 0);
     set_up<1>(s);
     if (thread_index() == 0) {
-      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), false);
-      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), true);
+      umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), false);
+      umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), true);
       umma_commit<1>(address(s.done[0]));
     }
     mbarrier_wait(address(s.done[0]), 1);
@@ -153,7 +153,7 @@ TEST(TensorCore, ProductOfAPair) {
     fill(s, cluster_rank() * p.m / 2, cluster_rank() * p.n / 2);
     set_up<2>(s);
     if (thread_index() == 0 && cluster_rank() == 0) {
-      umma<MmaKind::f16, 2>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), false);
+      umma<MmaKind::f16, 2>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(p.m, p.n), false);
       umma_commit_multicast<2>(address(s.done[0]), 0b11);
     }
     mbarrier_wait(address(s.done[0]), 1);
@@ -181,7 +181,7 @@ TEST(TensorCoreDelay, OperandsAreReadLate) {
     fill(s, 0, 0);
     set_up<1>(s);
     if (thread_index() == 0) {
-      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
+      umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
       umma_commit<1>(address(s.done[0]));
       if (!p.buggy) mbarrier_wait(address(s.done[0]), 1);
       for (uint32_t k = 0; k < k_extent; ++k) put(s.a, 0, k, 100);
@@ -211,7 +211,7 @@ TEST(TensorCoreDelay, CommitByAnotherThreadDoesNotCover) {
     fill(s, 0, 0);
     set_up<1>(s);
     if (thread_index() == 0) {
-      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
+      umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
       mbarrier_arrive(address(s.extra[0]));
       if (!p.buggy) umma_commit<1>(address(s.done[0]));
       umma_commit<1>(address(s.done[1]));
@@ -291,7 +291,8 @@ TEST(TensorCoreRules, ShapeThatDoesNotExist) {
               set_up<1>(s);
               if (thread_index() == 0) {
                 const InstructionDescriptor idesc = instruction(p.buggy ? 96 : 128, 16);
-                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), idesc, false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), idesc, false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -308,7 +309,8 @@ TEST(TensorCoreRules, DescriptorWithoutItsVersion) {
               if (thread_index() == 0) {
                 SmemDescriptor a = descriptor(s.a);
                 if (p.buggy) a.bits &= ~(uint64_t{1} << 46);
-                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, a, descriptor(s.b), instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, a, descriptor(s.b), instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -325,7 +327,8 @@ TEST(TensorCoreRules, SwizzleCodeThatDoesNotExist) {
               if (thread_index() == 0) {
                 SmemDescriptor b = descriptor(s.b);
                 if (p.buggy) b.bits |= uint64_t{3} << 61;
-                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), b, instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -340,7 +343,7 @@ TEST(TensorCoreRules, AccumulatorLane) {
               auto& s = shared<Storage>();
               set_up<1>(s);
               if (thread_index() == 0) {
-                const TmemAddress d = TmemAddress{s.slot}.lane(p.buggy ? 32 : 0);
+                const TmemAddress d = TmemAddress{load_shared(&s.slot)}.lane(p.buggy ? 32 : 0);
                 OFFENDING(umma<MmaKind::f16, 1>(d, descriptor(s.a), descriptor(s.b), instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
@@ -357,7 +360,8 @@ TEST(TensorCoreRules, OperandOutsideSharedMemory) {
               set_up<1>(s);
               if (thread_index() == 0) {
                 const SmemDescriptor b = descriptor(s.b).advance(p.buggy ? 4096 : 0);
-                OFFENDING(umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), b, instruction(128, 16), false));
+                OFFENDING(
+                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
               mbarrier_wait(address(s.done[0]), 1);
@@ -372,7 +376,7 @@ TEST(TensorCoreRules, AccumulatorThatIsNotAllocated) {
               auto& s = shared<Storage>();
               set_up<1>(s);
               if (thread_index() == 0) {
-                const TmemAddress d = TmemAddress{s.slot}.column(p.buggy ? 49 : 48);
+                const TmemAddress d = TmemAddress{load_shared(&s.slot)}.column(p.buggy ? 49 : 48);
                 OFFENDING(umma<MmaKind::f16, 1>(d, descriptor(s.a), descriptor(s.b), instruction(128, 16), false));
                 umma_commit<1>(address(s.done[0]));
               }
@@ -463,13 +467,13 @@ TEST(TensorCoreRules, TensorMemoryIsFreedUnderItsWork) {
     auto& s = shared<Storage>();
     set_up<1>(s);
     if (thread_index() == 0) {
-      umma<MmaKind::f16, 1>({s.slot}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
+      umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), instruction(128, 16), false);
       umma_commit<1>(address(s.done[0]));
     }
     if (!p.buggy) mbarrier_wait(address(s.done[0]), 1);
     tcgen05_fence_before();
     cluster_sync();
-    if (warp_index() == 0) OFFENDING(tmem_dealloc<1>({s.slot}, 64));
+    if (warp_index() == 0) OFFENDING(tmem_dealloc<1>({load_shared(&s.slot)}, 64));
     syncwarp();
   };
   expect_finding(run(launch, kernel, Params{true, output.values.data()}, with({Policy::lazy})), launch,

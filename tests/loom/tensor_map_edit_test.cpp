@@ -26,6 +26,10 @@ struct Storage {
   Mbarrier full[1];
 };
 
+void put(TensorMap& draft, const TensorMap& map) {
+  for (uint32_t i = 0; i < 16; ++i) store_shared(&draft.opaque[i], map.opaque[i]);
+}
+
 struct Memory {
   alignas(128) std::array<uint16_t, rows * columns> tensor;
   alignas(128) std::array<TensorMap, 1> changed{};
@@ -54,7 +58,7 @@ struct Memory {
 // Warp 0 makes the map, warp 1 uses it: every second row of a box of 8 x 16, from row 3 and column 8 on.
 const auto kernel = [](const Params& p) {
   auto& s = shared<Storage>();
-  if (thread_index() == 0) s.draft = p.model;
+  if (thread_index() == 0) put(s.draft, p.model);
   init_barriers(s.full, 1);
   const SharedAddress draft = address(s.draft), full = address(s.full[0]);
   if (warp_index() == 0) {
@@ -85,7 +89,7 @@ const auto kernel = [](const Params& p) {
     mbarrier_arrive_expect_tx(full, 4 * 32);
     OFFENDING(tma_load<1>(address(s.box), p.bug == 5 ? s.draft : *p.changed, full, {56, 3}));
     mbarrier_wait(full, 1);
-    for (uint32_t i = 0; i < 64; ++i) store_global(p.out + i, static_cast<uint32_t>(s.box[i]));
+    for (uint32_t i = 0; i < 64; ++i) store_global(p.out + i, static_cast<uint32_t>(load_shared(&s.box[i])));
   }
   syncthreads();
 };
@@ -126,7 +130,7 @@ TEST(TensorMapEdit, NeedsAlignedSharedMemory) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          if (lane_index() == 0) {
-           s.draft = make_map({.address = &s, .dims = {16, 1, 1, 1, 1}, .box = {16, 1, 1, 1, 1}});
+           put(s.draft, make_map({.address = &s, .dims = {16, 1, 1, 1, 1}, .box = {16, 1, 1, 1, 1}}));
            OFFENDING(tensor_map_set_rank(address(s.draft) + (buggy ? 64 : 0), 1));
          }
          syncwarp();

@@ -36,9 +36,9 @@ TEST(TmemRules, ColumnsArePowersOfTwo) {
         [](uint32_t n) {
           auto& s = shared<Storage>();
           tmem_alloc<1>(address(s.slot), n);
-          EXPECT_EQ(s.slot, 0u);
+          EXPECT_EQ(load_shared(&s.slot), 0u);
           tmem_relinquish<1>();
-          tmem_dealloc<1>({s.slot}, n);
+          tmem_dealloc<1>({load_shared(&s.slot)}, n);
           syncwarp();
         },
         columns);
@@ -50,9 +50,9 @@ TEST(TmemRules, AllocationsMustNotGrow) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slots[0]), 64);
          OFFENDING(tmem_alloc<1>(address(s.slots[1]), buggy ? 128 : 64));
-         EXPECT_NE(s.slots[0], s.slots[1]);
-         tmem_dealloc<1>({s.slots[0]}, 64);
-         tmem_dealloc<1>({s.slots[1]}, 64);
+         EXPECT_NE(load_shared(&s.slots[0]), load_shared(&s.slots[1]));
+         tmem_dealloc<1>({load_shared(&s.slots[0])}, 64);
+         tmem_dealloc<1>({load_shared(&s.slots[1])}, 64);
          syncwarp();
        },
        {"TMEM-RULE", {"128 columns after one of 64", "must not grow"}});
@@ -65,7 +65,7 @@ TEST(TmemRules, NoAllocationAfterRelinquish) {
          if (buggy) tmem_relinquish<1>();
          OFFENDING(tmem_alloc<1>(address(s.slot), 32));
          tmem_relinquish<1>();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-RULE", {"tcgen05.alloc after relinquish_alloc_permit"}});
@@ -77,7 +77,7 @@ TEST(TmemRules, AddressGoesToAWordOfThisCta) {
          auto& s = shared<Storage>();
          const SharedAddress own = address(s.slot);
          OFFENDING(tmem_alloc<1>(buggy ? map_to_rank(own, cluster_rank() ^ 1) : own, 32));
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          cluster_sync();
        },
        {"TMEM-RULE", {"a word of this CTA's shared memory"}});
@@ -88,7 +88,7 @@ TEST(TmemRules, DeallocNamesAnAllocation) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 64);
-         OFFENDING(tmem_dealloc<1>({s.slot}, buggy ? 32 : 64));
+         OFFENDING(tmem_dealloc<1>({load_shared(&s.slot)}, buggy ? 32 : 64));
          syncwarp();
        },
        {"TMEM-RULE", {"tcgen05.dealloc of 32 columns at 0", "no allocation of this CTA"}});
@@ -99,8 +99,8 @@ TEST(TmemRules, DeallocTwice) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 64);
-         tmem_dealloc<1>({s.slot}, 64);
-         if (buggy) OFFENDING(tmem_dealloc<1>({s.slot}, 64));
+         tmem_dealloc<1>({load_shared(&s.slot)}, 64);
+         if (buggy) OFFENDING(tmem_dealloc<1>({load_shared(&s.slot)}, 64));
          syncwarp();
        },
        {"TMEM-RULE", {"no allocation"}});
@@ -112,7 +112,7 @@ TEST(TmemRules, OneCtaGroupPerKernel) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          if (buggy) OFFENDING(tmem_relinquish<2>());
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          cluster_sync();
        },
        {"TMEM-RULE", {"cta_group::2 in a kernel that used cta_group::1"}});
@@ -133,7 +133,7 @@ TEST(TmemRules, PairAllocatesTheSame) {
   const auto kernel = [](bool buggy) {
     auto& s = shared<Storage>();
     tmem_alloc<2>(address(s.slot), buggy && cluster_rank() == 1 ? 64 : 32);
-    tmem_dealloc<2>({s.slot}, 32);
+    tmem_dealloc<2>({load_shared(&s.slot)}, 32);
     cluster_sync();
   };
   for (const Schedule& schedule : schedules(launch))  // the CTA that comes second is reported
@@ -149,8 +149,8 @@ TEST(TmemRules, PairDeallocatesTheSame) {
     tmem_alloc<2>(address(s.slots[0]), 32);
     tmem_alloc<2>(address(s.slots[1]), 32);
     const uint32_t first = buggy ? cluster_rank() : 0;
-    tmem_dealloc<2>({s.slots[first]}, 32);
-    tmem_dealloc<2>({s.slots[1 - first]}, 32);
+    tmem_dealloc<2>({load_shared(&s.slots[first])}, 32);
+    tmem_dealloc<2>({load_shared(&s.slots[1 - first])}, 32);
     cluster_sync();
   };
   for (const Schedule& schedule : schedules(launch))
@@ -167,11 +167,11 @@ TEST(TmemRules, PairReceivesOneBase) {
         tmem_alloc<2>(address(s.slots[0]), 128);
         tmem_alloc<2>(address(s.slots[1]), 64);
         tmem_relinquish<2>();
-        EXPECT_EQ(s.slots[0], 0u);
-        EXPECT_EQ(s.slots[1], 128u);
+        EXPECT_EQ(load_shared(&s.slots[0]), 0u);
+        EXPECT_EQ(load_shared(&s.slots[1]), 128u);
         cluster_sync();
-        tmem_dealloc<2>({s.slots[1]}, 64);
-        tmem_dealloc<2>({s.slots[0]}, 128);
+        tmem_dealloc<2>({load_shared(&s.slots[1])}, 64);
+        tmem_dealloc<2>({load_shared(&s.slots[0])}, 128);
         cluster_sync();
       },
       true);
@@ -182,7 +182,7 @@ TEST(TmemRules, Leak) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          OFFENDING(tmem_alloc<1>(address(s.slot), 256));
-         if (!buggy) tmem_dealloc<1>({s.slot}, 256);
+         if (!buggy) tmem_dealloc<1>({load_shared(&s.slot)}, 256);
          syncwarp();
        },
        {"TMEM-LEAK", {"CTA 0 exits with 256 tensor-memory columns still allocated"}});
@@ -194,7 +194,7 @@ TEST(TmemRules, AllocWaitsForColumns) {
       [](bool) {
         auto& s = shared<Storage>();
         tmem_alloc<1>(address(s.slots[warp_index()]), 512);  // one warp at a time
-        tmem_dealloc<1>({s.slots[warp_index()]}, 512);
+        tmem_dealloc<1>({load_shared(&s.slots[warp_index()])}, 512);
         syncwarp();
       },
       true);
@@ -210,11 +210,11 @@ TEST(TmemRules, PairAllocWaitsForColumns) {
           tmem_alloc<2>(address(s.slots[1]), 512);
           if (lane_index() == 0)
             for (uint32_t rank = 0; rank < 2; ++rank) mbarrier_arrive(map_to_rank(address(s.full[0]), rank));
-          tmem_dealloc<2>({s.slots[1]}, 512);
+          tmem_dealloc<2>({load_shared(&s.slots[1])}, 512);
         } else {
           mbarrier_wait(address(s.full[0]), 1);  // while the other warps still hold all columns, or not
           tmem_alloc<2>(address(s.slots[0]), 512);
-          tmem_dealloc<2>({s.slots[0]}, 512);
+          tmem_dealloc<2>({load_shared(&s.slots[0])}, 512);
         }
         cluster_sync();
       },
@@ -233,7 +233,7 @@ TEST(Tmem, ShapesAgreeOnLanesAndColumns) {
     const uint32_t warp = warp_index(), t = lane_index();
     if (warp == 0) tmem_alloc<1>(address(s.slot), 32);
     syncthreads();
-    const TmemAddress quarter = TmemAddress{s.slot}.lane(32 * warp);
+    const TmemAddress quarter = TmemAddress{load_shared(&s.slot)}.lane(32 * warp);
     for (uint32_t half = 0; half < 2; ++half) {  // 16 lanes each: value = 1000 lane + column
       uint32_t registers[count];
       for (uint32_t i = 0; i < count; ++i) {
@@ -263,7 +263,7 @@ TEST(Tmem, ShapesAgreeOnLanesAndColumns) {
       EXPECT_EQ(lower[static_cast<int>(i)], 7000 * lane + column);
     }
     syncthreads();
-    if (warp == 0) tmem_dealloc<1>({s.slot}, 32);
+    if (warp == 0) tmem_dealloc<1>({load_shared(&s.slot)}, 32);
     syncwarp();
   };
   for (const Schedule& schedule : schedules()) {
@@ -281,10 +281,10 @@ TEST(Tmem, ContentsAreUndefinedAfterAllocation) {
         auto& s = shared<Storage>();
         tmem_alloc<1>(address(s.slot), 32);
         Fragment<uint32_t, 4> registers;
-        tmem_load_32x32b(registers, {s.slot});
+        tmem_load_32x32b(registers, {load_shared(&s.slot)});
         tmem_wait_load();
         EXPECT_EQ(registers[0], 0xffffffffu);  // NaN
-        tmem_dealloc<1>({s.slot}, 32);
+        tmem_dealloc<1>({load_shared(&s.slot)}, 32);
         syncwarp();
       },
       true);
@@ -298,14 +298,14 @@ TEST(Tmem, StoresLandLate) {
     auto& s = shared<Storage>();
     tmem_alloc<1>(address(s.slot), 32);
     const uint32_t values[1] = {42};
-    tmem_store_32x32b<1>({s.slot}, values);
+    tmem_store_32x32b<1>({load_shared(&s.slot)}, values);
     if (!p.buggy) tmem_wait_store();
     Fragment<uint32_t, 1> registers;
-    tmem_load_32x32b(registers, {s.slot});
+    tmem_load_32x32b(registers, {load_shared(&s.slot)});
     tmem_wait_load();
     if (lane_index() == 0) store_global(p.out, registers[0]);
     tmem_wait_store();
-    tmem_dealloc<1>({s.slot}, 32);
+    tmem_dealloc<1>({load_shared(&s.slot)}, 32);
     syncwarp();
   };
   const auto seen = [&](bool buggy, const Schedule& schedule) {
@@ -325,11 +325,11 @@ TEST(TmemRules, LanesOutsideTheWarpsQuarter) {
          syncthreads();
          if (warp_index() == 1) {
            Fragment<uint32_t, 4> registers;
-           OFFENDING(tmem_load_32x32b(registers, TmemAddress{s.slot}.lane(buggy ? 0 : 32)));
+           OFFENDING(tmem_load_32x32b(registers, TmemAddress{load_shared(&s.slot)}.lane(buggy ? 0 : 32)));
            tmem_wait_load();
          }
          syncthreads();
-         if (warp_index() == 0) tmem_dealloc<1>({s.slot}, 32);
+         if (warp_index() == 0) tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-LANE", {"tcgen05.ld at lane 0 by warp 1", "lanes 32 to 63"}});
@@ -341,13 +341,13 @@ TEST(TmemRules, HalfQuarterIsFor16LaneShapes) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          const uint32_t registers[4] = {};
-         const TmemAddress middle = TmemAddress{s.slot}.lane(16);
+         const TmemAddress middle = TmemAddress{load_shared(&s.slot)}.lane(16);
          if (buggy)
            OFFENDING(tmem_store_32x32b<4>(middle, registers));
          else
            tmem_store_16x256b<4>(middle, registers);
          tmem_wait_store();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-LANE", {"tcgen05.st at lane 16 by warp 0"}});
@@ -359,9 +359,9 @@ TEST(TmemRules, ColumnsThatAreNotAllocated) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          Fragment<uint32_t, 8> registers;
-         OFFENDING(tmem_load_32x32b(registers, TmemAddress{s.slot}.column(buggy ? 25 : 24)));
+         OFFENDING(tmem_load_32x32b(registers, TmemAddress{load_shared(&s.slot)}.column(buggy ? 25 : 24)));
          tmem_wait_load();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-RULE", {"tcgen05.ld touches columns 25 to 32", "not allocated"}});
@@ -372,11 +372,11 @@ TEST(TmemRules, LoadAfterDealloc) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
-         if (buggy) tmem_dealloc<1>({s.slot}, 32);
+         if (buggy) tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          Fragment<uint32_t, 8> registers;
-         OFFENDING(tmem_load_32x32b(registers, TmemAddress{s.slot}));
+         OFFENDING(tmem_load_32x32b(registers, TmemAddress{load_shared(&s.slot)}));
          tmem_wait_load();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-RULE", {"not allocated"}});
@@ -388,9 +388,9 @@ TEST(TmemRules, OneAddressInAllLanes) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          const uint32_t registers[1] = {};
-         OFFENDING(tmem_store_32x32b<1>(TmemAddress{s.slot}.column(buggy ? lane_index() : 0), registers));
+         OFFENDING(tmem_store_32x32b<1>(TmemAddress{load_shared(&s.slot)}.column(buggy ? lane_index() : 0), registers));
          tmem_wait_store();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"TMEM-RULE", {"tcgen05.st with different addresses in lanes 0 and 1"}});
@@ -404,14 +404,14 @@ TEST(Fragments, ReadBeforeTheWait) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          Fragment<uint32_t, 4> registers;
-         tmem_load_32x32b(registers, {s.slot});
+         tmem_load_32x32b(registers, {load_shared(&s.slot)});
          if (!buggy) tmem_wait_load();
          const Fragment<uint32_t, 4>& seen = registers;
          uint32_t value = 0;
          OFFENDING(value = seen[2]);
          EXPECT_EQ(value, 0xffffffffu);
          if (buggy) tmem_wait_load();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"FRAGMENT", {"a fragment is read while its tcgen05.ld is in flight", "tcgen05.wait::ld"}});
@@ -423,11 +423,11 @@ TEST(Fragments, WrittenBeforeTheWait) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          Fragment<uint32_t, 4> registers;
-         tmem_load_32x32b(registers, {s.slot});
+         tmem_load_32x32b(registers, {load_shared(&s.slot)});
          if (!buggy) tmem_wait_load();
          OFFENDING(registers[1] = 4);
          if (buggy) tmem_wait_load();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"FRAGMENT", {"a fragment is accessed while"}});
@@ -440,10 +440,10 @@ TEST(Fragments, DestroyedBeforeTheWait) {
     tmem_alloc<1>(address(s.slot), 32);
     {
       Fragment<uint32_t, 4> registers;
-      tmem_load_32x32b(registers, {s.slot});
+      tmem_load_32x32b(registers, {load_shared(&s.slot)});
       if (!buggy) tmem_wait_load();
     }
-    tmem_dealloc<1>({s.slot}, 32);
+    tmem_dealloc<1>({load_shared(&s.slot)}, 32);
     syncwarp();
   };
   always_found(launch, kernel, true, {"FRAGMENT", {"a fragment is destroyed while"}, false});
@@ -456,11 +456,11 @@ TEST(Fragments, LoadedTwice) {
          auto& s = shared<Storage>();
          tmem_alloc<1>(address(s.slot), 32);
          Fragment<uint32_t, 4> registers;
-         tmem_load_32x32b(registers, {s.slot});
+         tmem_load_32x32b(registers, {load_shared(&s.slot)});
          if (!buggy) tmem_wait_load();
-         OFFENDING(tmem_load_32x32b(registers, {s.slot}));
+         OFFENDING(tmem_load_32x32b(registers, {load_shared(&s.slot)}));
          tmem_wait_load();
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"FRAGMENT", {"tcgen05.ld into a fragment whose load is still in flight"}});
@@ -473,15 +473,15 @@ TEST(Fragments, WaitCoversAllLoadsOfTheWarp) {
         auto& s = shared<Storage>();
         tmem_alloc<1>(address(s.slot), 32);
         const uint32_t values[2] = {lane_index(), 2 * lane_index()};
-        tmem_store_32x32b<2>({s.slot}, values);
+        tmem_store_32x32b<2>({load_shared(&s.slot)}, values);
         tmem_wait_store();
         Fragment<uint32_t, 1> first, second;
-        tmem_load_32x32b(first, {s.slot});
-        tmem_load_32x32b(second, TmemAddress{s.slot}.column(1));
+        tmem_load_32x32b(first, {load_shared(&s.slot)});
+        tmem_load_32x32b(second, TmemAddress{load_shared(&s.slot)}.column(1));
         tmem_wait_load();
         EXPECT_EQ(first[0], lane_index());
         EXPECT_EQ(second[0], 2 * lane_index());
-        tmem_dealloc<1>({s.slot}, 32);
+        tmem_dealloc<1>({load_shared(&s.slot)}, 32);
         syncwarp();
       },
       true);

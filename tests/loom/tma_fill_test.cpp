@@ -28,7 +28,7 @@ struct Params {
 const auto kernel = [](const Params& p) {
   auto& s = shared<Storage>();
   init_barriers(s.full, 1);
-  for (uint32_t i = lane_index(); i < region_bytes; i += 32) s.region[i] = p.region[i];
+  for (uint32_t i = lane_index(); i < region_bytes; i += 32) store_shared(&s.region[i], p.region[i]);
   fence_proxy_async_shared();
   syncwarp();
   if (lane_index() == 0) {
@@ -43,7 +43,7 @@ const auto kernel = [](const Params& p) {
     }
   }
   syncwarp();
-  for (uint32_t i = lane_index(); i < region_bytes; i += 32) p.region[i] = s.region[i];
+  for (uint32_t i = lane_index(); i < region_bytes; i += 32) p.region[i] = load_shared(&s.region[i]);
 };
 
 constexpr uint32_t pitch = 256, tensor_rows = 6, box_rows = 4;

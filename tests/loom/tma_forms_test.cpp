@@ -63,7 +63,7 @@ WARPLOOM_FN void issue(const Params& p, SharedAddress box, SharedAddress full) {
 const auto kernel = [](const Params& p) {
   auto& s = shared<Storage>();
   init_barriers(s.full, 1);
-  for (uint32_t i = lane_index(); i < region_bytes; i += 32) s.region[i] = p.region[i];
+  for (uint32_t i = lane_index(); i < region_bytes; i += 32) store_shared(&s.region[i], p.region[i]);
   fence_proxy_async_shared();
   syncwarp();
   if (lane_index() == 0) {
@@ -88,7 +88,7 @@ const auto kernel = [](const Params& p) {
     }
   }
   syncwarp();
-  for (uint32_t i = lane_index(); i < region_bytes; i += 32) p.region[i] = s.region[i];
+  for (uint32_t i = lane_index(); i < region_bytes; i += 32) p.region[i] = load_shared(&s.region[i]);
 };
 
 struct Memory {

@@ -100,7 +100,7 @@ TEST(Tma, LoadsABoxAndFillsWhatIsOutOfBounds) {
     init_barriers(s.full, 1);
     if (lane_index() == 0) {
       load_and_wait(s, q.p.map, q.at);
-      for (uint32_t i = 0; i < box_bytes / 4; ++i) store_global(q.p.out + i, s.box[0][i]);
+      for (uint32_t i = 0; i < box_bytes / 4; ++i) store_global(q.p.out + i, load_shared(&s.box[0][i]));
     }
     syncwarp();
   };
@@ -134,7 +134,7 @@ TEST(Tma, SwizzlesByTheAbsoluteAddress) {
       mbarrier_arrive_expect_tx(address(s.full[0]), q.bytes);
       tma_load<1>(address(s.box[0]) + q.offset, q.map, address(s.full[0]), {0, 0});
       mbarrier_wait(address(s.full[0]), 1);
-      for (uint32_t i = 0; i < 512; ++i) store_global(q.out + i, s.box[i / 256][i % 256]);
+      for (uint32_t i = 0; i < 512; ++i) store_global(q.out + i, load_shared(&s.box[i / 256][i % 256]));
     }
     syncwarp();
   };
@@ -162,7 +162,7 @@ TEST(Tma, MulticastReachesTheCtasOfTheMask) {  // hardware.md §2.7: 0b1011 from
     auto& s = shared<Storage>();
     init_barriers(s.full, 1);
     if (lane_index() == 0) {
-      s.box[0][0] = 5;
+      store_shared(&s.box[0][0], 5u);
       if (cluster_rank() != 2) mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
     }
     cluster_sync();
@@ -175,7 +175,7 @@ TEST(Tma, MulticastReachesTheCtasOfTheMask) {  // hardware.md §2.7: 0b1011 from
     cluster_sync();
     if (lane_index() == 0) {
       EXPECT_EQ(mbarrier_test(address(s.full[0]), 1), cluster_rank() != 2);
-      store_global(p.out + cluster_rank(), s.box[0][0]);
+      store_global(p.out + cluster_rank(), load_shared(&s.box[0][0]));
     }
     cluster_sync();
   };
@@ -199,7 +199,7 @@ TEST(Tma, PairSignalsItsLeader) {
       if (cluster_rank() == 0) mbarrier_wait(leader, 1);
     }
     cluster_sync();
-    if (lane_index() == 0) store_global(p.out + cluster_rank(), s.box[0][0]);
+    if (lane_index() == 0) store_global(p.out + cluster_rank(), load_shared(&s.box[0][0]));
     cluster_sync();
   };
   for (const Schedule& schedule : schedules(launch)) {
@@ -225,7 +225,7 @@ TEST(Tma, PairMulticastSignalsTheCtaOfThatParity) {
           if (leads) mbarrier_wait(address(s.full[0]), 1);
         }
         cluster_sync();
-        EXPECT_EQ(s.box[0][1], 1001u);
+        EXPECT_EQ(load_shared(&s.box[0][1]), 1001u);
         cluster_sync();
       },
       memory.params());
@@ -236,7 +236,7 @@ TEST(Tma, StoresABox) {
   const Launch launch = memory.launch();
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
-    for (uint32_t i = lane_index(); i < box_bytes / 4; i += 32) s.box[0][i] = 50 + i;
+    for (uint32_t i = lane_index(); i < box_bytes / 4; i += 32) store_shared(&s.box[0][i], 50 + i);
     fence_proxy_async_shared();
     syncwarp();
     if (lane_index() == 0) {
@@ -267,12 +267,12 @@ TEST(TmaDelay, DestinationIsPoisonUntilTheLoadLands) {
     auto& s = shared<Storage>();
     init_barriers(s.full, 1);
     if (lane_index() == 0) {
-      s.box[0][0] = 77;
+      store_shared(&s.box[0][0], 77u);
       mbarrier_arrive_expect_tx(address(s.full[0]), box_bytes);
       tma_load<1>(address(s.box[0]), p.map, address(s.full[0]), {0, 0});
-      store_global(p.out, s.box[0][0]);
+      store_global(p.out, load_shared(&s.box[0][0]));
       mbarrier_wait(address(s.full[0]), 1);
-      store_global(p.out + 1, s.box[0][0]);
+      store_global(p.out + 1, load_shared(&s.box[0][0]));
     }
     syncwarp();
   };
@@ -297,11 +297,11 @@ TEST(TmaDelay, StoreReadsItsSourceLate) {
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
     if (lane_index() == 0) {
-      for (uint32_t i = 0; i < box_bytes / 4; ++i) s.box[0][i] = 1;
+      for (uint32_t i = 0; i < box_bytes / 4; ++i) store_shared(&s.box[0][i], 1u);
       tma_store(p.store, address(s.box[0]), {0, 0});
       bulk_commit_group();
       if (!p.buggy) bulk_wait_group_read<0>();
-      for (uint32_t i = 0; i < box_bytes / 4; ++i) s.box[0][i] = 2;
+      for (uint32_t i = 0; i < box_bytes / 4; ++i) store_shared(&s.box[0][i], 2u);
       bulk_wait_group_read<0>();
     }
     syncwarp();
@@ -327,7 +327,7 @@ TEST(TmaDelay, WaitGroupLeavesTheYoungestPending) {
           for (uint32_t turn = 0; turn < 4; ++turn) {
             if (turn >= 2) bulk_wait_group_read<1>();
             const uint32_t buffer = turn % 2;
-            for (uint32_t i = 0; i < box_bytes / 4; ++i) s.box[buffer][i] = 10 + turn;
+            for (uint32_t i = 0; i < box_bytes / 4; ++i) store_shared(&s.box[buffer][i], 10 + turn);
             tma_store(p.store, address(s.box[buffer]), {static_cast<int32_t>(8 * turn), 0});
             bulk_commit_group();
           }

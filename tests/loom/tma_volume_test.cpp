@@ -75,7 +75,7 @@ void loads() {
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
     init_barriers(s.full, 1);
-    for (uint32_t i = lane_index(); i < words; i += 32) s.box[i] = untouched;
+    for (uint32_t i = lane_index(); i < words; i += 32) store_shared(&s.box[i], untouched);
     fence_proxy_async_shared();
     cluster_sync();
     if (lane_index() == 0) {
@@ -88,7 +88,7 @@ void loads() {
     }
     syncwarp();
     if (cluster_rank() == 0)
-      for (uint32_t i = lane_index(); i < words; i += 32) store_global(p.out + i, s.box[i]);
+      for (uint32_t i = lane_index(); i < words; i += 32) store_global(p.out + i, load_shared(&s.box[i]));
     cluster_sync();
   };
   for (const Swizzle swizzle : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128})
@@ -123,7 +123,7 @@ void stores() {
   const Launch launch = memory.launch();
   const auto kernel = [](const Params& p) {
     auto& s = shared<Storage>();
-    for (uint32_t i = lane_index(); i < words; i += 32) s.box[i] = static_cast<uint16_t>(2000 + i);
+    for (uint32_t i = lane_index(); i < words; i += 32) store_shared(&s.box[i], static_cast<uint16_t>(2000 + i));
     fence_proxy_async_shared();
     syncwarp();
     if (lane_index() == 0) {

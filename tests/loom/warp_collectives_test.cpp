@@ -133,7 +133,7 @@ TEST(WarpCollectives, AllocationsWithDifferentSizesInOneWarp) {
        [](bool buggy) {
          auto& s = shared<Storage>();
          OFFENDING(tmem_alloc<1>(address(s.slot), buggy && lane_index() == 9 ? 64 : 32));
-         tmem_dealloc<1>({s.slot}, 32);
+         tmem_dealloc<1>({load_shared(&s.slot)}, 32);
          syncwarp();
        },
        {"DIVERGENCE", {"tcgen05.alloc with different arguments"}});

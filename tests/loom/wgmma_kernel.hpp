@@ -58,7 +58,7 @@ struct OperandTile {
           SmemDescriptorFields moved = fields();
           moved.start += i * step;
           const T code = encode(T{}, value(row, i * k + kk));
-          std::memcpy(data + operand_address(moved, major, sizeof(T), row, kk) - start, &code, sizeof(T));
+          store_shared(reinterpret_cast<T*>(data + operand_address(moved, major, sizeof(T), row, kk) - start), code);
         }
   }
 };

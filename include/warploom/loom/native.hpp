@@ -21,21 +21,24 @@ struct Identity {
 };
 WARPLOOM_FN const Identity& self() noexcept { return *script.identity; }
 
-// Shared memory
+// Shared memory. The addresses that a kernel computes with are an alias, which nothing lies behind: `shared_memory`
+// says where the bytes are. So a plain C++ access, which no checker would see, is a finding (PLAIN-SHARED).
+
 /// Of at least so many bytes.
 void* shared_base(size_t bytes) noexcept;
 uint32_t foreign_address(const void* object) noexcept;
 WARPLOOM_FN uint32_t shared_address(const void* object) noexcept {
   const Script& s = script;
-  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(object) - s.window);
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(object) - s.alias);
   if (offset >= s.window_bytes) [[unlikely]]
     return foreign_address(object);
   return s.rank_bits | static_cast<uint32_t>(offset);
 }
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 
-/// A plain access: reports one that leaves the CTA's dynamic shared memory. A scheduling point of seeded schedules.
-void check_shared(const void* address, size_t bytes, bool write) noexcept;
+/// A load or store: where its bytes are. Reports one that leaves the CTA's dynamic shared memory. A scheduling point of
+/// seeded schedules.
+void* shared_memory(const void* address, size_t bytes, bool write) noexcept;
 void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.

@@ -80,8 +80,8 @@ struct Script {
   ThreadHead* thread = nullptr;
   const Identity* identity = nullptr;
   std::atomic<uint64_t>* beats = nullptr;  ///< steps of this worker
-  // Its CTA's shared memory.
-  const std::byte* window = nullptr;
+  // Its CTA's shared memory, as the kernel has its address: reserved, and not to be touched.
+  const std::byte* alias = nullptr;
   uint32_t window_bytes = 0;
   uint32_t rank_bits = 0;
   KnownBarrier barriers[64];  ///< by a hash

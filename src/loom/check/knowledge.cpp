@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "loom/per_thread.hpp"
+
 namespace warploom::loom::check {
 namespace {
 
@@ -20,7 +22,7 @@ struct Blocks {
   std::vector<void*> free[sizes];  ///< of 128 bytes, 256 and so on
   bool closed = false;
 };
-thread_local Blocks blocks;
+thread_local PerThread<Blocks> blocks;
 constexpr size_t most_blocks = 4096;
 
 /// The later of each two, and who was the later one anywhere. Ticks fit into 31 bits, and signed ones are quicker to
@@ -48,7 +50,7 @@ void* take_block(size_t& bytes) {
   const size_t size = size_of(bytes);
   if (size >= sizes) return ::operator new(bytes);
   bytes = least_bytes << size;
-  std::vector<void*>& free = blocks.free[size];
+  std::vector<void*>& free = blocks->free[size];
   if (free.empty()) return ::operator new(bytes);
   void* block = free.back();
   free.pop_back();
@@ -57,11 +59,11 @@ void* take_block(size_t& bytes) {
 
 void give_block(void* block, size_t bytes) noexcept {
   const size_t size = size_of(bytes);
-  if (blocks.closed || size >= sizes || blocks.free[size].size() == most_blocks) {
+  if (blocks->closed || size >= sizes || blocks->free[size].size() == most_blocks) {
     ::operator delete(block);
     return;
   }
-  std::vector<void*>& free = blocks.free[size];
+  std::vector<void*>& free = blocks->free[size];
   if (free.capacity() == 0) free.reserve(most_blocks);
   free.push_back(block);
 }
@@ -149,7 +151,8 @@ void Knowledge::forget(Plane plane) {
 }
 
 Knowledge::More Knowledge::merge_ahead(std::span<const Ahead> theirs) {
-  static thread_local std::vector<Ahead> merged;
+  static thread_local PerThread<std::vector<Ahead>> merged_of_thread;
+  std::vector<Ahead>& merged = *merged_of_thread;
   merged.clear();
   bool lifted = false;
   size_t begin = 0;  // in `merged`, of the slot at hand
@@ -233,7 +236,8 @@ Knowledge::Same Knowledge::become(const Knowledge& a, const Knowledge& b) {
 void Knowledge::join(Plane plane, const Knowledge& other, Plane from) {
   join_ticks(plane, other, from);
   if (ahead_.empty() && other.ahead_.empty()) return;
-  static thread_local std::vector<Ahead> moved;
+  static thread_local PerThread<std::vector<Ahead>> moved_of_thread;
+  std::vector<Ahead>& moved = *moved_of_thread;
   moved.clear();
   for (const Ahead& a : other.ahead_)
     if (plane_of(a.key) == from) moved.push_back({key_of(plane, slot_of(a.key), a.key % lanes), a.tick});
@@ -241,7 +245,8 @@ void Knowledge::join(Plane plane, const Knowledge& other, Plane from) {
 }
 
 void Knowledge::meet(const Knowledge& other) {
-  static thread_local std::vector<Ahead> kept;
+  static thread_local PerThread<std::vector<Ahead>> kept_of_thread;
+  std::vector<Ahead>& kept = *kept_of_thread;
   kept.clear();
   auto mine = ahead_.begin();
   auto theirs = other.ahead_.begin();

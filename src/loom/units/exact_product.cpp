@@ -1,6 +1,7 @@
 // tcgen05.mma with the tensor core's own arithmetic: the operands of a product, whatever its kind, for exact_multiply.
 #include <algorithm>
 
+#include "loom/per_thread.hpp"
 #include "loom/units/exact_multiply.hpp"
 #include "loom/units/tensor_core_product.hpp"
 
@@ -51,7 +52,8 @@ ExactForm form_of(const MmaProduct& product) {
 }  // namespace
 
 void multiply_exact(const MmaProduct& product) {
-  static thread_local ExactMultiplier exact;
+  static thread_local PerThread<ExactMultiplier> exact_of_thread;
+  ExactMultiplier& exact = *exact_of_thread;
   static_assert(product_b_pitch == exact_b_pitch);
   std::copy_n(product.a, size_t{product.rows} * product.k, exact.a());
   for (uint32_t k = 0; k < product.k; ++k)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "loom/per_thread.hpp"
 #include "loom/units/exact_operands.hpp"
 #include "loom/units/mma_kernel.hpp"
 #include "loom/units/mma_operands.hpp"
@@ -101,7 +102,8 @@ bool negates_a(WgmmaNegate negate) { return negate == WgmmaNegate::a || negate =
 bool negates_b(WgmmaNegate negate) { return negate == WgmmaNegate::b || negate == WgmmaNegate::both; }
 
 void execute_exact(const WgmmaOperation& op, const WgmmaMemory& memory) {
-  static thread_local ExactMultiplier exact;
+  static thread_local PerThread<ExactMultiplier> exact_of_thread;
+  ExactMultiplier& exact = *exact_of_thread;
   static thread_local Scratch scratch;
   const native::WgmmaForm& form = op.form;
   if (op.a_in_registers) gather_a(memory, scratch.a_codes);

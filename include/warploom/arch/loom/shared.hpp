@@ -18,13 +18,11 @@ WARPLOOM_FN SharedAddress map_to_rank(SharedAddress local, uint32_t rank) noexce
 }
 template <class T>
 WARPLOOM_FN T load_shared(const T* source) noexcept {
-  native::check_shared(source, sizeof(T), false);
-  return *source;
+  return *static_cast<const T*>(native::shared_memory(source, sizeof(T), false));
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
-  native::check_shared(destination, sizeof(T), true);
-  *destination = value;
+  *static_cast<T*>(native::shared_memory(destination, sizeof(T), true)) = value;
 }
 
 WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept {
