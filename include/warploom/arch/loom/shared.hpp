@@ -23,7 +23,7 @@ WARPLOOM_FN T load_shared(const T* source) noexcept {
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
-  native::check_shared(destination, sizeof(T), true);
+  native::check_shared(destination, sizeof(T), true, &value);
   *destination = value;
 }
 
