@@ -16,6 +16,10 @@ uint32_t parity_of(uint64_t phases) { return static_cast<uint32_t>((phases + 1) 
 
 }  // namespace
 
+std::string phase_text(uint64_t phases) {
+  return phases == 0 ? "no phase (0: the barrier as it was initialised)" : fmt::format("phase {}", phases - 1);
+}
+
 std::string Barrier::name() const {
   if (ring == nullptr) return fmt::format("mbarrier at 0x{:x}", offset);
   const char* end = side == 0 ? ".full" : side == 1 ? ".empty" : "";
@@ -47,9 +51,11 @@ Barrier& Cluster::barrier_at(Thread& thread, Pc pc, uint32_t address, bool local
   if (local_only && cta != thread.cta)
     fail(thread, pc, "BAR-REMOTE-WAIT",
          fmt::format("only arrivals may name another CTA's mbarrier; this one is in CTA {}", cta->rank));
-  if (cta->alive == 0)
-    fail(thread, pc, "EXIT-REMOTE", fmt::format("signals an mbarrier of CTA {}, which has exited", cta->rank));
   Barrier* barrier = find_barrier(*cta, offset);
+  if (cta->alive == 0)
+    fail(thread, pc, "EXIT-REMOTE",
+         fmt::format("signals {} of CTA {}, which has exited",
+                     barrier != nullptr ? barrier->name() : fmt::format("an mbarrier at 0x{:x}", offset), cta->rank));
   if (barrier == nullptr) {
     for (const auto& known : cta->barriers)
       if (known->offset == offset && known->live)
@@ -82,7 +88,23 @@ void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t co
     std::memcpy(cta.window + offset, &word, sizeof(word));
     if (watch_) watch_->init(thread, pc, *barrier);
     cta.barriers.push_back(std::move(barrier));
+    cta.barriers_begin = std::min(cta.barriers_begin, offset);
+    cta.barriers_end = std::max(cta.barriers_end, offset + 8);
   }
+}
+
+void Cluster::check_overrun(const AsyncOp& op) {
+  const Cta& cta = *op.destination;
+  uint32_t bytes = op.bytes;
+  if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
+  const uint32_t begin = op.offset, end = begin + bytes;
+  if (end <= cta.barriers_begin || begin >= cta.barriers_end) return;
+  for (const auto& barrier : cta.barriers)
+    if (barrier->live && begin < barrier->offset + 8 && end > barrier->offset)
+      fail(*op.issuer, op.pc, "BAR-UNINIT",
+           fmt::format("a copy of {} bytes to 0x{:x} of cta {} runs over {} at 0x{:x}, a live mbarrier", bytes, begin,
+                       cta.rank, barrier->name(), barrier->offset),
+           {"a smaller copy, or more room before the barrier; mbarrier_invalidate() where the barrier is done with"});
 }
 
 void Cluster::mbarrier_invalidate(Thread& thread, Pc pc, uint32_t address) {
@@ -229,8 +251,8 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
 void Cluster::check_phase(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases) {
   if (barrier.state.phase == phases) return;
   fail(thread, pc, "PHASE",
-       fmt::format("a wait for phase {} of {} passed on its parity, but {} phases are complete: {}",
-                   static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase,
+       fmt::format("a wait for {} of {} passed on its parity, but {} phases are complete: {}", phase_text(phases),
+                   barrier.name(), barrier.state.phase,
                    barrier.state.phase > phases ? "the waiter fell behind or counts its phases wrong"
                                                 : "that phase has not begun"),
        signalled_by(barrier));
@@ -321,8 +343,8 @@ void Cluster::answer_no(Thread& thread, Pc pc, const Question& question) {
 void Cluster::answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases) {
   if (barrier.state.phase != phases)
     fail(thread, pc, "PHASE",
-         fmt::format("a test for phase {} of {} passed on its parity, but {} phases are complete",
-                     static_cast<int64_t>(phases) - 1, barrier.name(), barrier.state.phase));
+         fmt::format("a test for {} of {} passed on its parity, but {} phases are complete", phase_text(phases),
+                     barrier.name(), barrier.state.phase));
   thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
 }
 
@@ -371,15 +393,15 @@ void Cluster::mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& po
   if (poll.asked && (poll.barrier != address || poll.phases != phases)) {
     const Barrier* polled = find_barrier(*thread.cta, poll.barrier & offset_mask);
     fail(thread, pc, "PHASE",
-         fmt::format("a wait for phase {} of {} goes by a poll of phase {} of {}", static_cast<int32_t>(phases) - 1,
-                     barrier_at(thread, pc, address, true).name(), static_cast<int32_t>(poll.phases) - 1,
+         fmt::format("a wait for {} of {} goes by a poll of {} of {}", phase_text(phases),
+                     barrier_at(thread, pc, address, true).name(), phase_text(poll.phases),
                      polled != nullptr ? polled->name() : "a barrier that is no more"),
          {advice});
   }
   if (poll.asked && cluster_scope && !poll.cluster_scope)
     fail(thread, pc, "PHASE",
-         fmt::format("a wait of cluster scope for phase {} of {} goes by a poll that acquires for the CTA only",
-                     static_cast<int32_t>(phases) - 1, barrier_at(thread, pc, address, true).name()),
+         fmt::format("a wait of cluster scope for {} of {} goes by a poll that acquires for the CTA only",
+                     phase_text(phases), barrier_at(thread, pc, address, true).name()),
          {"mbarrier_poll<Scope::cluster>"});
   mbarrier_wait(thread, pc, address, phases, cluster_scope);
 }

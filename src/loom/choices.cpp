@@ -42,6 +42,29 @@ bool Cluster::release_any_held() {
   return true;
 }
 
+void Cluster::answered(Thread& thread, Pc pc, const void* word, const char* operation, uint32_t answer, bool changed) {
+  if (changed) {
+    thread.asked = {};
+    if (!spinners_.empty()) wake_spinners(word);
+    return;
+  }
+  // A thread that asks again and again would never let others run: it comes back when an atomic has changed the word,
+  // or when nothing else can go on, asynchronous work included.
+  const Thread::Asked now{pc, word, answer};
+  if (std::exchange(thread.asked, now) != now) return;
+  ++failed_polls_;
+  spinners_.push_back({&thread, word});
+  thread.wait = {.kind = WaitKind::atomic, .pc = pc, .operation = operation};
+  park(thread);
+}
+
+void Cluster::wake_spinners(const void* word) {
+  const auto asks = [&](const Held& spinner) { return word == nullptr || spinner.object == word; };
+  for (const Held& spinner : spinners_)
+    if (asks(spinner)) wake(*spinner.thread, spinner.thread->time);
+  std::erase_if(spinners_, asks);
+}
+
 void Cluster::visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch) {
   const Decision decision = next_decision();
   if (decision.choice == Choice::hold) hold(thread, pc, object, operation);

@@ -95,8 +95,7 @@ std::string whereabouts(const Thread& waiting) {
   const std::string line = line_of(location(wait.pc));
   switch (wait.kind) {
     case WaitKind::mbarrier:
-      return fmt::format("waits for {} phase {} at {}", wait.barrier->name(), static_cast<int64_t>(wait.phases) - 1,
-                         line);
+      return fmt::format("waits for {} {} at {}", wait.barrier->name(), phase_text(wait.phases), line);
     case WaitKind::named_barrier: return fmt::format("waits at named barrier {} at {}", wait.id, line);
     case WaitKind::cluster_barrier: return fmt::format("waits at the cluster barrier at {}", line);
     case WaitKind::warp_collective: return fmt::format("waits for its own lanes in {} at {}", wait.operation, line);
@@ -106,6 +105,7 @@ std::string whereabouts(const Thread& waiting) {
     case WaitKind::held:
     case WaitKind::registers: return fmt::format("waits in {} at {}", wait.operation, line);
     case WaitKind::wgmma_group: return fmt::format("waits for its wgmma groups at {}", line);
+    case WaitKind::atomic: return fmt::format("asks {} at {} over and over", wait.operation, line);
   }
   return "waits";
 }
@@ -380,6 +380,10 @@ class Diagnosis {
       case WaitKind::wgmma_group: explain_wgmma(waiter); break;
       case WaitKind::registers: explain_registers(waiter, wait); break;
       case WaitKind::held: waiter.object = "its turn, which the schedule holds back"; break;
+      case WaitKind::atomic:
+        waiter.object = fmt::format("another answer of {}", wait.operation);
+        waiter.causes.emplace_back("every try finds the same in the word, and nobody is left who could change it");
+        break;
       case WaitKind::grid_dependency: waiter.object = "the grids before this one"; break;
     }
   }
@@ -414,11 +418,7 @@ class Diagnosis {
     }
     if (state.phase + 1 < wait.phases)
       waiter.causes.push_back(fmt::format("the barrier is only in phase {}", state.phase));
-    if (state.tx > 0)
-      waiter.causes.push_back(
-          fmt::format("{} of {} armed bytes have not landed and no TMA load is in flight: more was "
-                      "armed than issued",
-                      state.tx, waiter.bytes_armed));
+    if (state.tx > 0) missing_bytes(waiter, barrier);
     if (state.tx < 0)
       waiter.causes.push_back(
           fmt::format("{} bytes landed beyond the {} armed: {}", -state.tx, waiter.bytes_armed,
@@ -426,6 +426,31 @@ class Diagnosis {
     if (state.pending > 0) missing_arrivals(waiter, barrier);
     if (several && !waiter.causes.empty())
       waiter.causes.front() = fmt::format("in cta {}, the others alike: {}", barrier.cta->rank, waiter.causes.front());
+  }
+
+  void missing_bytes(Waiter& waiter, const Barrier& barrier) {
+    const MbarrierState& state = barrier.state;
+    int64_t coming = 0;
+    const AsyncOp* copy = nullptr;
+    for (const auto& op : cluster_.pending_) {
+      const bool brings = op->kind == AsyncOp::Kind::tma_load || op->kind == AsyncOp::Kind::bulk_send ||
+                          op->kind == AsyncOp::Kind::store_async || op->kind == AsyncOp::Kind::try_cancel;
+      if (!brings || op->barrier_cta != barrier.cta || op->barrier_offset != barrier.offset) continue;
+      coming += op->bytes;
+      if (copy == nullptr) copy = op.get();
+    }
+    if (coming == 0) {
+      waiter.causes.push_back(
+          fmt::format("{} of {} armed bytes have not landed and no TMA load is in flight: more was armed than issued",
+                      state.tx, waiter.bytes_armed));
+      return;
+    }
+    waiter.causes.push_back(
+        fmt::format("{} of {} armed bytes have not landed; {} are in flight (the copy at {}), and this schedule lets "
+                    "them land only "
+                    "when no thread can run{}",
+                    state.tx, waiter.bytes_armed, coming, line_of(location(copy->pc)),
+                    coming < state.tx ? fmt::format("; {} more were armed than issued", state.tx - coming) : ""));
   }
 
   /// Who brought arrivals in the phase before, or is said to, and has not in this one.
@@ -458,14 +483,37 @@ class Diagnosis {
     // First phase, or everyone who came before came again: the policies say who is meant.
     const Warp* witness = meant(barrier, came, absent);
     if (witness == nullptr) {
-      waiter.causes.push_back(
-          barrier.signalled_by[0] == '\0' ? count : fmt::format("{}; they come from {}", count, barrier.signalled_by));
+      waiter.causes.push_back(barrier.signalled_by[0] == '\0'
+                                  ? count + silent(barrier, came)
+                                  : fmt::format("{}; they come from {}", count, barrier.signalled_by));
       return;
     }
     std::vector<std::string> names;
     for (const Agents& agents : absent) names.push_back(describe(agents));
     waiter.causes.push_back(
         fmt::format("{}: {} did not bring them (now: {})", count, fmt::join(names, ", "), whereabouts(*witness)));
+  }
+
+  /// Of a barrier that nobody has said anything about: who in its CTA has brought it nothing, and has not waited for it
+  /// either.
+  std::string silent(const Barrier& barrier, const std::set<const Warp*>& came) {
+    std::vector<Agents> absent;
+    const Warp* witness = nullptr;
+    for (const auto& warp : barrier.cta->warps) {
+      const bool waits = std::any_of(warp->lanes.begin(), warp->lanes.end(), [&](const Thread* lane) {
+        return lane->state == Thread::State::parked && lane->wait.kind == WaitKind::mbarrier &&
+               lane->wait.barrier == &barrier;
+      });
+      if (waits || came.contains(warp.get())) continue;
+      merge(absent, agents_of(*warp, 0));
+      if (witness == nullptr) witness = warp.get();
+    }
+    if (witness == nullptr) return {};
+    std::vector<std::string> names;
+    for (const Agents& agents : absent) names.push_back(describe(agents));
+    return fmt::format(": {} {} brought none (now: {})", fmt::join(names, ", "),
+                       names.size() == 1 && absent[0].first_warp == absent[0].last_warp ? "has" : "have",
+                       whereabouts(*witness));
   }
 
   /// Warps in a role that the barrier's policies name whose arrivals have not come; one of them is returned. Those of

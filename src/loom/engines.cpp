@@ -61,6 +61,7 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   const Policy policy = launch_.options->schedule.policy;
   const bool late = launch_.options->schedule.has(Fault::multicast) && op->destination != nullptr &&
                     op->kind == AsyncOp::Kind::tma_load && op->destination != op->issuer->cta;
+  if (writes_shared(*op)) check_overrun(*op);
   const bool at_once = !late && (policy == Policy::eager || (policy == Policy::adversarial && writes_shared(*op)));
   // Without a few that wait for long, chance completes everything within some steps.
   if (policy == Policy::random) op->reluctant = random_.one_in(reluctance_odds);
@@ -143,6 +144,11 @@ void Cluster::complete(size_t index) {
   if (done) erase_pending(index);
 }
 
+std::string Cluster::barrier_name(const AsyncOp& op) {
+  const Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
+  return barrier != nullptr ? barrier->name() : fmt::format("an mbarrier at 0x{:x}", op.barrier_offset);
+}
+
 const Barrier* Cluster::deliver(const AsyncOp& op, SignalKind kind, const char* what) {
   Barrier* barrier = find_barrier(*op.barrier_cta, op.barrier_offset);
   if (barrier == nullptr) {
@@ -189,8 +195,9 @@ void Cluster::progress(AsyncOp& op, bool& done) {
         return;
       }
       if (op.barrier_cta->alive == 0) {
-        fail_async(op, "EXIT-REMOTE",
-                   fmt::format("a TMA load signals an mbarrier of CTA {}, which has exited", op.barrier_cta->rank));
+        fail_async(
+            op, "EXIT-REMOTE",
+            fmt::format("a TMA load signals {} of CTA {}, which has exited", barrier_name(op), op.barrier_cta->rank));
         return;
       }
       if (op.global != nullptr)
@@ -236,7 +243,8 @@ void Cluster::progress(AsyncOp& op, bool& done) {
     case AsyncOp::Kind::commit: {
       if (op.barrier_cta->alive == 0) {
         fail_async(op, "EXIT-REMOTE",
-                   fmt::format("tcgen05.commit arrives in CTA {}, which has exited", op.barrier_cta->rank));
+                   fmt::format("tcgen05.commit arrives at {} of CTA {}, which has exited", barrier_name(op),
+                               op.barrier_cta->rank));
         return;
       }
       const Barrier* barrier = deliver(op, SignalKind::commit, "tcgen05.commit arrives");

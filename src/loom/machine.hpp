@@ -85,6 +85,8 @@ struct Barrier {
   std::string name() const;
 };
 
+/// What a wait for so many completed phases waits for: "phase 2".
+std::string phase_text(uint64_t phases);
 /// A note that says who completes the barrier, or nothing if the kernel did not say.
 std::vector<std::string> signalled_by(const Barrier& barrier);
 
@@ -140,6 +142,13 @@ struct alignas(64) Thread : native::ThreadHead {
   uint64_t cluster_phase = 0;
   uint32_t collective_result = 0;
   uint64_t token = 0;  ///< of its latest signal to an mbarrier
+  // Its latest atomic, if that left the word as it was.
+  struct Asked {
+    Pc pc = nullptr;
+    const void* word = nullptr;
+    uint32_t answer = 0;
+    friend bool operator==(const Asked&, const Asked&) = default;
+  } asked;
 };
 
 /// An mbarrier token: the phase before a signal, and the arrivals missing in it.
@@ -258,6 +267,7 @@ struct Cta {
   std::vector<Thread*> threads;
   std::vector<std::unique_ptr<Warp>> warps;
   std::vector<std::unique_ptr<Barrier>> barriers;
+  uint32_t barriers_begin = ~0u, barriers_end = 0;  ///< where they lie
   NamedBarrier named[16];
   uint32_t alive = 0;
   // Tensor memory
@@ -619,6 +629,8 @@ class Cluster {
   Decision next_decision();
   /// An operation on the object that sees what others have done to it. `of_launch`: all clusters may.
   void visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch);
+  /// What an atomic has found, and whether it changed the word. A thread that goes on asking lets others run.
+  void answered(Thread& thread, Pc pc, const void* word, const char* operation, uint32_t answer, bool changed);
 
   // ---- engines (engines.cpp)
   void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier,
@@ -836,6 +848,10 @@ class Cluster {
   bool release_any_held();
 
   // barriers.cpp
+  /// The one that asynchronous work signals.
+  std::string barrier_name(const AsyncOp& op);
+  /// Asynchronous work must not write where an mbarrier lives.
+  void check_overrun(const AsyncOp& op);
   void check_side(Thread& thread, Pc pc, const Barrier& barrier);
   void check_phase(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases);
   void signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
@@ -955,6 +971,9 @@ class Cluster {
     const void* object = nullptr;
   };
   std::vector<Held> held_;
+  std::vector<Held> spinners_;                     ///< threads that ask an atomic over and over, at their words
+  uint64_t spun_at_ = ~uint64_t{0};                ///< so many productive steps were made when they last went on
+  void wake_spinners(const void* word = nullptr);  ///< null: all of them
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
   // TMEM rendezvous of pairs: [2 * pair, + 1 for dealloc] -> the warp that came first

@@ -189,6 +189,21 @@ void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments
 
 }  // namespace
 
+namespace {
+constexpr char store_shared_text[] = "st.shared", load_shared_text[] = "ld.shared";
+
+/// Words of 2, 4, 8 and 16 bytes lie at multiples of their size.
+bool misaligned(uintptr_t address, size_t bytes) { return std::has_single_bit(bytes) && (address & (bytes - 1)) != 0; }
+
+[[noreturn, gnu::noinline]] void fail_misaligned(Thread& self, Pc pc, const char* space, size_t bytes, bool write) {
+  self.cluster->fail(
+      self, pc, "MISALIGNED",
+      fmt::format("a {} of {} bytes in {} memory at an address that is no multiple of {}: the chip faults",
+                  write ? "store" : "load", bytes, space, bytes),
+      {"smaller accesses, or alignas on what is accessed, make it one the hardware has"});
+}
+}  // namespace
+
 void* shared_base(size_t bytes) noexcept {
   Thread& self = thread();
   const uint32_t launched = self.cluster->launch().config->shared_bytes;
@@ -214,7 +229,7 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
   return (address & offset_mask) | rank << rank_shift;
 }
 
-void* shared_memory(const void* address, size_t bytes, bool write) noexcept {
+void* shared_memory(const void* address, size_t bytes, bool write, const void* value) noexcept {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PC;
   self.cluster->step(self, pc);
@@ -222,13 +237,14 @@ void* shared_memory(const void* address, size_t bytes, bool write) noexcept {
   if (offset < 0 || !self.cluster->inside(*self.cta, static_cast<uint64_t>(offset), bytes))
     self.cluster->fail(self, pc, "OOB-SHARED",
                        fmt::format("an access of {} bytes outside the CTA's dynamic shared memory", bytes));
+  if (misaligned(static_cast<uintptr_t>(offset), bytes)) fail_misaligned(self, pc, "shared", bytes, write);
   if (check::Watch* watch = self.cluster->watch())
     watch->access(self, pc, *self.cta, static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), write,
-                  write ? "st.shared" : "ld.shared");
+                  write ? store_shared_text : load_shared_text, value);
   return self.cta->window + offset;
 }
 
-void check_global(const void* address, size_t bytes, bool write) noexcept {
+void check_global(const void* address, size_t bytes, bool write, const void* value) noexcept {
   Thread& self = thread();
   self.cluster->count_beat(self, WARPLOOM_PC);
   // As numbers: a kernel may come with any address.
@@ -238,7 +254,10 @@ void check_global(const void* address, size_t bytes, bool write) noexcept {
     self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
                                    write ? "writable " : ""));
-  if (check::Watch* watch = self.cluster->watch()) watch->global_access(self, WARPLOOM_PC, address, bytes, write);
+  if (misaligned(reinterpret_cast<uintptr_t>(address), bytes))
+    fail_misaligned(self, WARPLOOM_PC, "global", bytes, write);
+  if (check::Watch* watch = self.cluster->watch())
+    watch->global_access(self, WARPLOOM_PC, address, bytes, write, value);
 }
 
 uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept {
@@ -259,7 +278,9 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, 
   self.cluster->visit(self, pc, address, "atom.global", true);
   if (check::Watch* watch = self.cluster->watch())
     watch->global_atomic(self, pc, address, sizeof(uint32_t), order, scope);
-  return std::exchange(*counter, *counter + value);
+  const uint32_t old = std::exchange(*counter, *counter + value);
+  self.cluster->answered(self, pc, address, "atom.global", old, value != 0);
+  return old;
 }
 void fence(MemoryScope scope) noexcept {
   Thread& self = thread();
@@ -444,7 +465,7 @@ void fence_proxy_async(ProxyFence kind) noexcept {
   thread().cluster->step(thread(), WARPLOOM_PC);
   check::Watch* watch = thread().cluster->watch();
   if (watch != nullptr && kind != ProxyFence::global && kind != ProxyFence::acquire)
-    watch->fence_proxy_async(thread(), kind == ProxyFence::release);
+    watch->fence_proxy_async(thread(), kind == ProxyFence::release, kind != ProxyFence::all);
   if (watch != nullptr && (kind == ProxyFence::global || kind == ProxyFence::all)) watch->fence_proxy_global(thread());
 }
 void tcgen05_fence(bool before) noexcept {

@@ -58,6 +58,11 @@ namespace {
 
 Thread& thread() { return *Cluster::current(); }
 
+uint32_t answered(Pc pc, const uint32_t& word, uint32_t old) {
+  thread().cluster->answered(thread(), pc, &word, "atom.shared::cluster", old, word != old);
+  return old;
+}
+
 uint32_t& word_at(Pc pc, uint32_t address) {
   std::byte* const place =
       thread().cluster->cluster_memory(thread(), pc, address, sizeof(uint32_t), ClusterAccess::atomic);
@@ -81,20 +86,24 @@ void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept {
                                           write ? ClusterAccess::store : ClusterAccess::load);
 }
 uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept {
-  uint32_t& word = word_at(__builtin_return_address(0), address);
+  const Pc pc = __builtin_return_address(0);
+  uint32_t& word = word_at(pc, address);
   const uint32_t old = word;
   reduce(operation, ReductionType::u32, reinterpret_cast<std::byte*>(&word), reinterpret_cast<const std::byte*>(&value),
          sizeof(word));
-  return old;
+  return answered(pc, word, old);
 }
 uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept {
-  return std::exchange(word_at(__builtin_return_address(0), address), value);
+  const Pc pc = __builtin_return_address(0);
+  uint32_t& word = word_at(pc, address);
+  return answered(pc, word, std::exchange(word, value));
 }
 uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept {
-  uint32_t& word = word_at(__builtin_return_address(0), address);
+  const Pc pc = __builtin_return_address(0);
+  uint32_t& word = word_at(pc, address);
   const uint32_t old = word;
   if (old == expected) word = desired;
-  return old;
+  return answered(pc, word, old);
 }
 
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept {

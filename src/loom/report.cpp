@@ -35,6 +35,7 @@ const char* to_string(WaitKind kind) {
     case WaitKind::registers: return "registers";
     case WaitKind::grid_dependency: return "grid_dependency";
     case WaitKind::held: return "held";
+    case WaitKind::atomic: return "atomic";
   }
   return "?";
 }

@@ -212,12 +212,20 @@ void Cluster::run() {
     if (thread == nullptr) {
       if (complete_one(true)) continue;
       if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
+      const uint64_t productive = steps() - failed_polls_;
+      // Others have done what they could: those that wait for a word look again, before anybody that is held back goes
+      // on.
+      if (!spinners_.empty() && std::exchange(spun_at_, productive) != productive) {
+        wake_spinners();
+        continue;
+      }
       if (release_any_held()) continue;
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
-      if (steps() - failed_polls_ != productive_steps_) idle_rounds_ = 0;
-      productive_steps_ = steps() - failed_polls_;
-      if (pollers_.empty() || ++idle_rounds_ > patience) break;
+      if (productive != productive_steps_) idle_rounds_ = 0;
+      productive_steps_ = productive;
+      if ((pollers_.empty() && spinners_.empty()) || ++idle_rounds_ > patience) break;
+      wake_spinners();
       for (Thread* poller : pollers_) {
         std::erase(poller->wait.barrier->waiters, poller);  // it is woken once
         wake(*poller, poller->time);
@@ -467,6 +475,7 @@ void Cluster::thread_exited(Thread& thread) {
     return;
   }
   if (wgmma_left_at_exit(thread)) return;
+  if (watch_) watch_->left_cluster_barrier(thread);
   if (watch_) watch_->exited(thread);
   if (dead_) return;
   if (cta.alive == 0 && !cta.allocations.empty()) {

@@ -96,6 +96,30 @@ constexpr auto exit_under_stores = [](const bool& buggy) {
   if (!buggy) cluster_sync();
 };
 
+/// 25c: a warp leaves after a cluster barrier that the others use again, which counts those who are there. What it has
+/// read may be overwritten behind that; its own writes nobody sees.
+constexpr auto left_before_the_barrier = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  const bool leaves = cluster_rank() == 1 && warp_index() == 1;
+  if (leaves) store_shared(&s.row[lane_index()], 1u);
+  cluster_sync();
+  if (leaves) {
+    if (buggy)
+      SITE(store_shared(&s.row[lane_index()], 2u));
+    else
+      keep(load_shared(&s.row[lane_index()]));
+    return;
+  }
+  cluster_sync();
+  if (cluster_rank() == 1) {
+    if (buggy)
+      SITE(keep(load_shared(&s.row[lane_index()])));
+    else
+      store_shared(&s.row[lane_index()], 3u);
+  }
+  cluster_sync();
+};
+
 /// A word for CTA 1, and an arrival that releases it to that CTA only if its scope reaches there.
 constexpr auto arrival_of_cta_scope = [](const bool& buggy) {
   auto& s = shared<Storage>();
@@ -170,6 +194,8 @@ Entries cluster_entries() {
       entry("25", "CTA exits while another still arrives at its barrier", {"EXIT-REMOTE"}, single, exit_under_arrivals),
       entry("25b", "CTA exits while another still writes its shared memory", {"EXIT-REMOTE"}, single,
             exit_under_stores),
+      entry("25c", "written by a warp that leaves, read behind a cluster barrier", {"NOT-VISIBLE"}, pair,
+            left_before_the_barrier),
       ring("43", Bug::no_drain, "producer leaves without waiting for the last slots", {"EXIT-REMOTE"}),
       ring("B1", Bug::unequal_turns, "pair of CTAs with different numbers of steps (DeepGEMM#415)",
            {"DEADLOCK", "EXIT-REMOTE"}),

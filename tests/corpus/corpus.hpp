@@ -105,6 +105,7 @@ Entries life_cycle_entries();
 Entries cluster_entries();
 Entries tensor_memory_entries();
 Entries tensor_memory_rule_entries();
+Entries lane_mask_entries();
 Entries tma_entries();
 Entries launch_control_entries();
 Entries collective_entries();

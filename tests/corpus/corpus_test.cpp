@@ -18,10 +18,10 @@ namespace {
 const Entries& all_entries() {
   static const Entries entries = [] {
     Entries all;
-    for (const auto& part :
-         {ring_entries(), proxy_entries(), life_cycle_entries(), tensor_memory_entries(), cluster_entries(),
-          tensor_memory_rule_entries(), tma_entries(), launch_control_entries(), collective_entries(), wgmma_entries(),
-          sanitizer_entries(), thread_entries(), grid_entries(), global_memory_entries(), counterexample_entries()})
+    for (const auto& part : {ring_entries(), proxy_entries(), life_cycle_entries(), tensor_memory_entries(),
+                             cluster_entries(), lane_mask_entries(), tensor_memory_rule_entries(), tma_entries(),
+                             launch_control_entries(), collective_entries(), wgmma_entries(), sanitizer_entries(),
+                             thread_entries(), grid_entries(), global_memory_entries(), counterexample_entries()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

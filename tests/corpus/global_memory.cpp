@@ -1,4 +1,4 @@
-// Global memory: what warps, CTAs and clusters hand to each other through it (G1 to G10). G1 to G4 are a split sum, the
+// Global memory: what warps, CTAs and clusters hand to each other through it (G1 to G11). G1 to G4 are a split sum, the
 // flag of whose partial sums is broken.
 #include "corpus/corpus.hpp"
 #include "warploom/arch/atomic.hpp"
@@ -176,6 +176,26 @@ constexpr auto ordinary_look = [](const bool& buggy) {
   if (warp_index() == 1 && lane_index() == 0) SITE(keep(load_global(output + counter_at)));
 };
 
+/// G11: two bulk stores that leave the same may come in any order; what one of them came over, the other must know of.
+constexpr auto equal_stores = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  if (thread_index() < 4) store_shared(&s.row[thread_index()], 1u);
+  fence_proxy_async_shared();
+  syncthreads();
+  if (thread_index() == lanes) {
+    SITE(store_global(output, 100u));
+    SITE(keep(load_global(output)));
+    fence_proxy_async_global();
+  }
+  if (!buggy) syncthreads();
+  if (thread_index() == lanes || thread_index() == 0) {
+    SITE(bulk_store(output, address(s.row), 16));
+    bulk_commit_group();
+    bulk_wait_group<0>();
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries global_memory_entries() {
@@ -204,7 +224,9 @@ Entries global_memory_entries() {
             handed_to_the_peer),
       entry("G9", "global memory overwritten while a copy still reads it", {"RACE-GLOBAL"}, alone,
             overwritten_in_flight),
-      entry("G10", "an atomic counter looked at with an ordinary load", {"RACE-GLOBAL"}, talking_warps, ordinary_look)};
+      entry("G10", "an atomic counter looked at with an ordinary load", {"RACE-GLOBAL"}, talking_warps, ordinary_look),
+      entry("G11", "two bulk stores that leave the same, one over a word that the other does not know of",
+            {"RACE-GLOBAL", "PROXY"}, warps, equal_stores)};
 }
 
 }  // namespace warploom::loom::corpus

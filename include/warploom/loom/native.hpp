@@ -37,12 +37,12 @@ WARPLOOM_FN uint32_t shared_address(const void* object) noexcept {
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 
 /// A load or store: where its bytes are. Reports one that leaves the CTA's dynamic shared memory. A scheduling point of
-/// seeded schedules.
-void* shared_memory(const void* address, size_t bytes, bool write) noexcept;
+/// seeded schedules. `value`: what a store is about to write.
+void* shared_memory(const void* address, size_t bytes, bool write, const void* value = nullptr) noexcept;
 void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.
-void check_global(const void* address, size_t bytes, bool write) noexcept;
+void check_global(const void* address, size_t bytes, bool write, const void* value = nullptr) noexcept;
 uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept;
 void fence(MemoryScope scope) noexcept;    ///< fence.acq_rel
 void fence_shared(bool release) noexcept;  ///< one of a cluster's shared memory alone

@@ -53,7 +53,8 @@ enum class WaitKind : uint8_t {
   wgmma_group,
   registers,
   grid_dependency,
-  held  ///< by the schedule
+  held,   ///< by the schedule
+  atomic  ///< asks an atomic over and over, and finds the same each time
 };
 const char* to_string(WaitKind kind);
 

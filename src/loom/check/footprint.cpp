@@ -1,6 +1,7 @@
 #include "loom/check/footprint.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace warploom::loom::check {
@@ -147,8 +148,12 @@ const std::vector<std::pair<uint32_t, uint32_t>>& Footprints::runs(Id id) {
 }
 
 const std::vector<CellRun>& Footprints::accumulator_cells(const MmaOperation& op) {
-  const Key key{uint64_t{op.m} << 32 | op.n, uint64_t{op.d} << 32 | static_cast<uint32_t>(op.cta_group),
-                static_cast<uint64_t>(op.weight_stationary)};
+  // The mask is part of it: four words a CTA.
+  Key key{uint64_t{op.m} << 32 | op.n, uint64_t{op.d} << 32 | static_cast<uint32_t>(op.cta_group) << 2 |
+                                           static_cast<uint32_t>(op.weight_stationary) << 1 |
+                                           static_cast<uint32_t>(op.masked)};
+  for (uint32_t i = 0; op.masked && i < 4; ++i)
+    key[2 + i] = uint64_t{op.disabled_lanes[2 * i]} << 32 | op.disabled_lanes[2 * i + 1];
   const auto [entry, added] = cells_.try_emplace(key);
   if (added) entry->second = check::accumulator_cells(op);
   return entry->second;
@@ -168,7 +173,35 @@ LineSet lines_of(const TmemCopyOperation& op) {
   return lines;
 }
 
+namespace {
+
+/// Where lanes of the accumulator are left alone. No layout has a column twice in a group of lanes.
+std::vector<CellRun> masked_cells(const MmaOperation& op) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint16_t> columns;
+  for (uint32_t row = 0; row < op.m; ++row)
+    for (uint32_t n = 0; n < op.n; ++n) {
+      const TmemCell cell = accumulator_cell(op.cta_group, op.m, op.n, row, n, op.weight_stationary);
+      const uint32_t lane = (op.d >> 16) + cell.lane;
+      if (!lane_disabled(op, cell.cta, lane))
+        columns[{cell.cta, lane / tmem_group_lanes, (op.d & 0xffff) + cell.column}] |=
+            static_cast<uint16_t>(1u << lane % tmem_group_lanes);
+    }
+  std::vector<CellRun> list;
+  for (const auto& [at, lanes] : columns) {
+    const auto& [cta, group, column] = at;
+    if (!list.empty() && list.back().cta == cta && list.back().group == group && list.back().lanes == lanes &&
+        list.back().column + list.back().count == column)
+      ++list.back().count;
+    else
+      list.push_back({cta, group, column, 1, lanes});
+  }
+  return list;
+}
+
+}  // namespace
+
 std::vector<CellRun> accumulator_cells(const MmaOperation& op) {
+  if (op.masked) return masked_cells(op);
   CellMap cells;
   const uint32_t column = op.d & 0xffff, lane = op.d >> 16;
   // Cells are sixteen lanes high, and so are the pieces of every layout.

@@ -1,8 +1,9 @@
 // What an instruction touches, for the checker: units of 16 bytes of shared memory gathered into 128-byte lines, and
-// cells of tensor memory, sixteen lanes by one column.
+// columns of tensor memory by groups of sixteen lanes.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -51,12 +52,29 @@ class LineSet {
   std::vector<std::pair<uint32_t, uint8_t>> lines_;  ///< sorted by line
 };
 
-/// Cells of tensor memory: `count` columns from `first` on, of one group of sixteen lanes.
+/// Tensor memory: `count` columns from `first` on, of one group of sixteen lanes; of all sixteen, but where an MMA
+/// leaves lanes of its accumulator alone.
 inline constexpr uint32_t tmem_group_lanes = 16, tmem_groups = 8;
 struct CellRun {
+  static constexpr uint16_t all_lanes = 0xffff;
   uint32_t cta = 0;  ///< of the pair
   uint32_t group = 0;
   uint32_t column = 0, count = 0;
+  uint16_t lanes = all_lanes;
+
+  /// Calls visit(first cell, count): cells are single lanes, and the sixteen of a column follow each other.
+  template <class Visit>
+  void for_each(uint32_t columns, Visit&& visit) const {
+    const uint32_t first = (group * columns + column) * tmem_group_lanes;
+    if (lanes == all_lanes) return visit(first, count * tmem_group_lanes);
+    for (uint32_t i = 0; i < count; ++i)
+      for (uint32_t lane = 0; lane < tmem_group_lanes;) {
+        const auto rest = static_cast<uint32_t>(lanes) >> lane;
+        const auto run = static_cast<uint32_t>(std::countr_one(rest));
+        if (run != 0) visit(first + i * tmem_group_lanes + lane, run);
+        lane += run != 0 ? run : static_cast<uint32_t>(std::countr_zero(rest | 1u << tmem_group_lanes));
+      }
+  }
 };
 
 /// Sets of lines, each worked out once: a kernel issues the same instructions in the same order over and over.

@@ -252,16 +252,22 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
                          uint8_t lane, const View& view, const Report& report) {
   const GlobalAccess me = accesses_[access];
   const bool writes = me.touch != Touch::read;
+  const auto tell = [&](const Entry& entry, uint16_t common) {
+    const auto kind = conflict(entry, me, view);
+    if (!kind) return false;
+    const auto first = static_cast<uint32_t>(std::countr_zero(common));
+    const auto last =
+        common == all_bytes ? static_cast<uint32_t>(length) : static_cast<uint32_t>(std::bit_width(common));
+    return report({*kind, accesses_[entry.access], me, entry.lane, lane, address + first, last - first, entry.behind});
+  };
+  uint16_t alike = 0;  // bytes of stores that this one leaves the same as
+  Entries covered;     // what it comes over
   for (Entry& entry : entries) {
     const auto common = static_cast<uint16_t>(entry.bytes & bytes);
-    if (common == 0) continue;
-    if (entry.writes || writes) {
-      if (const auto kind = conflict(entry, me, view)) {
-        const auto first = static_cast<uint32_t>(std::countr_zero(common));
-        const auto last =
-            common == all_bytes ? static_cast<uint32_t>(length) : static_cast<uint32_t>(std::bit_width(common));
-        report({*kind, accesses_[entry.access], me, entry.lane, lane, address + first, last - first});
-      }
+    if (common == 0 || entry.behind) continue;
+    if ((entry.writes || writes) && tell(entry, common)) {
+      alike |= common;
+      continue;
     }
     // What it replaces: all that a write is ordered behind, atomics that it tells of, its own reads before.
     const GlobalAccess& earlier = accesses_[entry.access];
@@ -270,16 +276,29 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
       replaced = covers(view, Plane::visible, earlier.cluster, stamp_of(earlier, entry.lane)) && earlier.store == 0;
     else if (me.touch == Touch::read)
       replaced = !entry.writes && earlier.cluster == me.cluster && earlier.slot == me.slot && entry.lane == lane;
-    if (replaced) entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
+    if (!replaced) continue;
+    entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
+    const bool again = view.same && earlier.site == me.site && earlier.cluster == me.cluster && entry.lane == lane;
+    if (me.touch != Touch::write || again) continue;
+    covered.push_back(entry);
+    covered.back().bytes = common;
+    covered.back().behind = true;
+  }
+  for (Entry& entry : entries) {
+    if (!entry.behind) continue;
+    if (const auto common = static_cast<uint16_t>(entry.bytes & alike); common != 0) tell(entry, common);
+    // Further back than that nobody needs to look: who is ordered behind one of these is behind what it came over.
+    if (me.touch == Touch::write) entry.bytes = static_cast<uint16_t>(entry.bytes & ~(bytes & ~alike));
   }
   entries.erase(std::remove_if(entries.begin(), entries.end(), [](const Entry& entry) { return entry.bytes == 0; }),
                 entries.end());
+  entries.insert(entries.end(), covered.begin(), covered.end());
   for (Entry& entry : entries) {
-    if (entry.access != access || entry.lane != lane) continue;
+    if (entry.access != access || entry.lane != lane || entry.behind) continue;
     entry.bytes |= bytes;
     return;
   }
-  entries.push_back({access, bytes, lane, writes});
+  entries.push_back({access, bytes, lane, writes, false});
 }
 
 void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
@@ -295,7 +314,7 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
     const bool whole = first <= at && at + line_bytes <= last;
     if (compact.lists == 0) {
       if (whole && compact.only.bytes == 0) {
-        compact.only = {number, all_bytes, lane, access.touch != Touch::read};
+        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false};
         continue;
       }
       compact.lists = static_cast<uint32_t>(lists_.size());
@@ -320,7 +339,9 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
       if (last < place + unit_bytes) touched &= all_bytes >> (place + unit_bytes - last);
       visit(line.units[unit], static_cast<uint16_t>(touched), place, unit_bytes, number, lane, view, report);
     }
-    if (whole && access.touch == Touch::write) {
+    if (whole && access.touch == Touch::write &&
+        std::all_of(line.units.get() + 1, line.units.get() + line_units,
+                    [&](const Entries& unit) { return unit == line.units[0]; })) {
       line.whole = line.units[0];
       line.units.reset();
     }
@@ -342,9 +363,11 @@ void GlobalMemory::add_runs(const Line& line, uintptr_t begin, std::vector<Run>&
   if (line.only.bytes != 0) add(line.only, begin, line_bytes);
   if (line.lists == 0) return;
   const Lists& lists = lists_[line.lists];
-  for (const Entry& entry : lists.whole) add(entry, begin, line_bytes);
+  for (const Entry& entry : lists.whole)
+    if (!entry.behind) add(entry, begin, line_bytes);
   for (uintptr_t unit = 0; lists.units != nullptr && unit < line_units; ++unit)
-    for (const Entry& entry : lists.units[unit]) add(entry, begin + unit * unit_bytes, unit_bytes);
+    for (const Entry& entry : lists.units[unit])
+      if (!entry.behind) add(entry, begin + unit * unit_bytes, unit_bytes);
 }
 
 std::vector<GlobalMemory::Overlap> GlobalMemory::overlaps(std::span<const GlobalMemory* const> memories) {

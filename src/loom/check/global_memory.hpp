@@ -62,7 +62,8 @@ struct GlobalConflict {
   GlobalAccess earlier, later;
   uint8_t earlier_lane = 0, later_lane = 0;
   uintptr_t address = 0;
-  uint32_t bytes = 1;  ///< from there on, up to the last that both touch
+  uint32_t bytes = 1;   ///< from there on, up to the last that both touch
+  bool behind = false;  ///< the first lies behind a store that the second leaves the same as
 };
 
 /// Where an access was made, as it can be told when its cluster is gone.
@@ -85,8 +86,10 @@ class GlobalMemory {
   struct View {
     uint32_t cluster = 0;
     const Viewpoint* here = nullptr;
+    bool same = false;  ///< a thread's store of the value that is there
   };
-  using Report = std::function<void(const GlobalConflict&)>;
+  /// True: the two may come in any order, for they leave the same.
+  using Report = std::function<bool(const GlobalConflict&)>;
 
   uint32_t add_site(const void* pc, const char* operation, const Agents& agents);
   const GlobalSite& site(uint32_t index) const { return sites_[index]; }
@@ -132,7 +135,11 @@ class GlobalMemory {
     uint32_t access = 0;
     uint16_t bytes = 0;  ///< of the sixteen; of all sixteens of a line
     uint8_t lane = 0;
-    bool writes = false;
+    bool writes : 1 = false;
+    /// What the latest write came over. Another one that leaves the same as that must be ordered behind it, too.
+    bool behind : 1 = false;
+
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
   using Entries = boost::container::small_vector<Entry, 2>;
   static constexpr uintptr_t line_bytes = 128, unit_bytes = 16, page_bytes = 4096;

@@ -60,6 +60,12 @@ bool Order::covers(Agent agent, Plane plane, const Stamp& stamp) const {
   return plane == Plane::happened && stamp.slot >= warps() && own(agent).tick_of(stamp.slot) >= stamp.tick;
 }
 
+bool Order::covers(Agent agent, const KnowledgeRef& knowledge) const {
+  const KnowledgeRef& mine = state_of(agent).knows;
+  return mine == knowledge || (mine->covers(Plane::happened, *knowledge, own(agent)) &&
+                               mine->covers(Plane::visible, *knowledge, own(agent)));
+}
+
 void Order::noted_all(uint32_t warp) {
   warps_[warp].for_each([](Lane& lane, uint32_t) { lane.used = true; });
 }
@@ -75,10 +81,50 @@ void Order::accessed_shared_all(uint32_t warp) {
   warps_[warp].for_each([](Lane& lane, uint32_t) { lane.unfenced = lane.used = true; });
 }
 
-void Order::fence_proxy_async(Agent agent) {
+Stamp Order::accessed_elsewhere(Agent agent, MemoryId memory) {
+  Lane& lane = own_state(agent);
+  lane.used = true;
+  const uint64_t key = (uint64_t{memory} << 32 | agent.warp) * lane_count + agent.lane;
+  const auto [place, added] = elsewhere_.try_emplace(key, plain_.size());
+  if (added) {
+    last_tick_.push_back(0);
+    uses_.emplace_back();
+    plain_.push_back({slots() - 1, memory, agent.warp, agent.lane, 0});
+  }
+  Plain& mine = plain_[place->second];
+  uint32_t& tick = last_tick_[mine.slot];
+  if (mine.at != lane.tick) {
+    // Others have heard of those before, or a fence has followed.
+    mine.at = lane.tick;
+    ++tick;
+    auto more = make_knowledge(*lane.knows);
+    for (const Plane plane : {Plane::happened, Plane::visible}) more->raise(plane, mine.slot, tick);
+    lane.knows = std::move(more);
+  }
+  return {mine.slot, tick, whole_slot};
+}
+
+void Order::fence_proxy_async(Agent agent, MemoryId memory) {
   Lane& lane = own_state(agent);
   lane.fenced = lane.tick++;
   lane.unfenced = lane.used = false;
+  if (plain_.empty()) return;
+  if (elsewhere_.empty() && fenced_.before == lane.knows && fenced_.memory == memory) {
+    lane.knows = fenced_.after;
+    return;
+  }
+  OwnKnowledge more;
+  for (const Plain& plain : plain_) {
+    if (memory != every_memory && plain.memory != memory) continue;
+    if (plain.warp != nobody && (plain.warp != agent.warp || plain.lane != agent.lane)) continue;
+    const uint32_t seen = lane.knows->tick(Plane::visible, plain.slot);
+    if (seen <= lane.knows->tick(Plane::async, plain.slot)) continue;
+    if (more == nullptr) more = make_knowledge(*lane.knows);
+    more->raise(Plane::async, plain.slot, seen);
+  }
+  const KnowledgeRef after = more == nullptr ? lane.knows : KnowledgeRef(std::move(more));
+  fenced_ = {lane.knows, after, memory};
+  lane.knows = after;
 }
 
 void Order::tensor_fence_before(Agent agent) {
@@ -275,12 +321,13 @@ namespace {
 
 std::span<const Plane> planes_of(Tells tells) {
   static constexpr Plane end[] = {Plane::happened}, memory[] = {Plane::happened, Plane::visible, Plane::async},
-                         tensor[] = {Plane::happened, Plane::tensor};
+                         tensor[] = {Plane::happened, Plane::tensor}, plain[] = {Plane::happened, Plane::visible};
   switch (tells) {
     case Tells::all: break;
     case Tells::end: return end;
     case Tells::memory: return memory;
     case Tells::tensor: return tensor;
+    case Tells::plain: return plain;
   }
   return all_planes;
 }
@@ -364,12 +411,20 @@ Work Order::begin_behind(Knowledge relies, const Work& earlier) {
   return begin_at({earlier.stamp.slot, ++last_tick_[earlier.stamp.slot], whole_slot}, std::move(relies));
 }
 
-Work Order::begin_over(Agent issuer, const Stamp& earlier) {
+Work Order::begin_over(Agent issuer, const Stamp& earlier, Tells tells) {
   Knowledge relies = issue(issuer);
   // Nobody will ask for the writes of `earlier` again, so that nobody can mistake the knowledge of this one for theirs.
-  if (last_tick_[earlier.slot] != earlier.tick || !relies.covers(Plane::happened, earlier))
-    return begin(std::move(relies), Tells::memory, issuer.warp);
+  if (last_tick_[earlier.slot] != earlier.tick || uses_[earlier.slot].tells != tells ||
+      !relies.covers(Plane::happened, earlier))
+    return begin(std::move(relies), tells, issuer.warp);
   return begin_at({earlier.slot, ++last_tick_[earlier.slot], whole_slot}, std::move(relies));
+}
+
+void Order::writes_to(const Work& work, MemoryId memory) {
+  is_plain_.resize(slots());
+  if (is_plain_[work.stamp.slot]) return;
+  is_plain_[work.stamp.slot] = true;
+  plain_.push_back({work.stamp.slot, memory});
 }
 
 void Order::include(Work& work, const Work& earlier) {
@@ -612,6 +667,14 @@ void Order::complete(const Work& work, BarrierId id, Ends ends, const void* at, 
     barrier.current.join(knowledge);
 }
 
+void Order::leave(Agent agent, BarrierId id) {
+  Barrier& barrier = barriers_[id];
+  const KnowledgeRef& knows = state_of(agent).knows;
+  if (barrier.last_left != knows) barrier.current.join(Plane::happened, *knows, Plane::happened);
+  barrier.last_left = knows;
+  add_own(barrier.current, agent, Speaks::for_lane, false);
+}
+
 void Order::phase_completed(BarrierId id) {
   Barrier& barrier = barriers_[id];
   if (violated) {
@@ -640,7 +703,8 @@ void Order::phase_completed(BarrierId id) {
   barrier.current = Knowledge();
   barrier.completed_remote = std::move(barrier.remote);
   barrier.remote = nullptr;
-  barrier.last_told = barrier.last_hinted = barrier.behind_completed = barrier.behind_before = nullptr;
+  barrier.last_told = barrier.last_hinted = barrier.last_left = nullptr;
+  barrier.behind_completed = barrier.behind_before = nullptr;
   ++barrier.phases;
 }
 

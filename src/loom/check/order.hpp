@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,13 @@ enum class Tells : uint8_t {
   end,     ///< no more: it writes nothing (commits, stores, wgmma)
   memory,  ///< ... its writes to shared memory
   tensor,  ///< ... to tensor memory
+  plain,   ///< ... to shared memory, by the generic proxy: the async proxy needs a fence (cp.async, st.async)
 };
+inline constexpr size_t tells_count = 5;
+
+/// The shared memory of a CTA, by its rank; a fence may be about all of them.
+using MemoryId = uint32_t;
+inline constexpr MemoryId every_memory = ~0u;
 
 /// An asynchronous operation. It may rely on what its issuers knew at issue; its own moment is known to those who learn
 /// of its completion.
@@ -98,14 +105,23 @@ class Order {
   /// `now` of its lanes was kept.
   void noted_all(uint32_t warp);
   bool covers(Agent agent, Plane plane, const Stamp& stamp) const;
+  /// Does the thread know all of this to be over, and see it?
+  bool covers(Agent agent, const KnowledgeRef& knowledge) const;
+  /// When the lanes of the warp were together last.
+  uint32_t met(uint32_t warp) const { return warps_[warp].met; }
+  const KnowledgeRef& knows(Agent agent) const { return state_of(agent).knows; }
   /// A moment of its own, that whoever hears of what the thread does later knows of.
   Stamp mark(Agent agent);
   /// A plain access to shared memory: the async proxy may not rely on it before the thread's next proxy fence.
   void accessed_shared(Agent agent);
   void accessed_shared_all(uint32_t warp);
+  /// ... to another CTA's: it has a moment of its own, because a fence may be about the thread's own CTA alone.
+  Stamp accessed_elsewhere(Agent agent, MemoryId memory);
   /// ... to global memory.
   void accessed_global(Agent agent) { note(agent); }
-  void fence_proxy_async(Agent agent);
+  /// Of what the thread did itself in its own CTA; of what it did in `memory`; and of work in `memory` that wrote by
+  /// the generic proxy and that the thread knows to be over (Tells::plain).
+  void fence_proxy_async(Agent agent, MemoryId memory = every_memory);
   void tensor_fence_before(Agent agent);
   void tensor_fence_after(Agent agent);
   /// Whether all lanes of the warp know the same, and have done the same.
@@ -134,8 +150,11 @@ class Order {
   Work begin(Agent issuer, Tells tells = Tells::all) { return begin(issue(issuer), tells, issuer.warp); }
   /// Ordered by the hardware behind `earlier` as well: takes its slot over.
   Work begin_behind(Knowledge relies, const Work& earlier);
-  /// Writes all that `earlier` has written in shared memory: takes its slot over, if the issuer knows that it is over.
-  Work begin_over(Agent issuer, const Stamp& earlier);
+  /// Writes all that `earlier` has written in shared memory: takes its slot over, if the issuer knows that it is over
+  /// and the two tell the same.
+  Work begin_over(Agent issuer, const Stamp& earlier, Tells tells = Tells::memory);
+  /// Of work that tells `plain`: where it writes.
+  void writes_to(const Work& work, MemoryId memory);
   /// Its end also tells that of `earlier` (a commit).
   static void include(Work& work, const Work& earlier);
   /// Nothing of it is in flight any more: its slot may be used again by those who know.
@@ -174,6 +193,8 @@ class Order {
   enum class Ends : uint8_t { bytes, arrival, raised };
   /// `remote`: of what a thread of another CTA stored, as with arrive_remote.
   void complete(const Work& work, BarrierId barrier, Ends ends, const void* at = nullptr, bool remote = false);
+  /// The thread has exited, which this phase and all later ones need not wait for: the phase under way comes after it.
+  void leave(Agent agent, BarrierId barrier);
   /// The phase under way is complete; it is the `phase`-th, from 0.
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
@@ -270,7 +291,7 @@ class Order {
     bool signalled = false, several = false;
     bool for_each_lane = false;
     // Many tell and learn the same thing one after the other.
-    KnowledgeRef last_told, last_hinted;
+    KnowledgeRef last_told, last_hinted, last_left;
     KnowledgeRef behind_completed, behind_before;  ///< who knows that knows of `completed`, of `before`
   };
 
@@ -316,7 +337,24 @@ class Order {
   };
   std::vector<SlotUse> uses_;  ///< ... what its users tell
   /// Slots of retired work, by what it told, and by warp; the last are nobody's.
-  std::vector<std::vector<uint32_t>> free_[4];
+  std::vector<std::vector<uint32_t>> free_[tells_count];
+  /// Slots whose writes and reads the async proxy may not rely on before a fence that is about their memory: of work,
+  /// by whoever knows that it is over; of a thread's accesses to another CTA, by that thread.
+  struct Plain {
+    uint32_t slot = 0;
+    MemoryId memory = 0;
+    uint32_t warp = nobody;
+    uint8_t lane = 0;
+    uint32_t at = 0;  ///< the thread's own tick at its latest
+  };
+  std::vector<Plain> plain_;
+  std::vector<bool> is_plain_;  ///< by slot
+  struct Fenced {
+    KnowledgeRef before, after;
+    MemoryId memory = every_memory;
+  };
+  Fenced fenced_;  ///< the latest: lanes of a warp that know the same have the same to add
+  std::unordered_map<uint64_t, size_t> elsewhere_;  ///< by thread and memory: which of `plain_`
   std::vector<Barrier> barriers_;
   KnowledgeRef nothing_;
   /// Warps that go through the same barriers have the same to join, one after the other.

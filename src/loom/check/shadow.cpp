@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace warploom::loom::check {
 
@@ -56,7 +57,7 @@ bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, 
     kind = Conflict::Kind::race;
   else if (plane == Plane::tensor)
     kind = Conflict::Kind::no_tensor_fence;
-  else if (plane == Plane::async && earlier.proxy == Proxy::generic)
+  else if (plane == Plane::async && earlier.proxy == Proxy::generic && view.covers(Plane::visible, earlier))
     kind = Conflict::Kind::no_proxy_fence;
   else
     kind = Conflict::Kind::not_visible;
@@ -82,7 +83,7 @@ void Shadow::Reads::add(const Record& record) {
 
 template <class Visit>
 void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
-                   bool unite) {
+                   const bool& unite) {
   const uint32_t span = part_cells[level];
   const bool whole = first <= begin && begin + span <= last;
   if (whole && node.parts == nullptr) {
@@ -108,7 +109,7 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
 }
 
 template <class Visit>
-void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite) {
+void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, const bool& unite) {
   first += shift_;
   const uint32_t last = first + count, span = part_cells[top_];
   for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block) {
@@ -136,7 +137,7 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
         const bool known = cell.reads.any([&](Record& read) {
-          if (read.updates()) {
+          if (read.writes()) {
             if (!ordered(view, read, true, record, false, kind)) report({kind, read, record, true, false, at});
             return false;
           }
@@ -155,22 +156,51 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
       false);
 }
 
-void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
+void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report,
+                   const Alike* alike) {
+  bool unite = true;
+  std::optional<bool> hides;
   visit(
       first, count,
       [&](Cell& cell, uint32_t at) {
         Conflict::Kind kind{};
-        if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind))
-          report({kind, cell.write, record, true, true, at});
+        Record mine = record;
+        Reads kept;
+        bool excused = false;
+        const auto excuse = [&](const Record& earlier) { return alike != nullptr && alike->excuse(earlier, at); };
+        if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) {
+          excused = excuse(cell.write);
+          if (!excused) report({kind, cell.write, record, true, true, at});
+        }
         cell.reads.any([&](const Record& read) {
-          if (!ordered(view, read, read.updates(), record, true, kind))
-            report({kind, read, record, read.updates(), true, at});
+          if (ordered(view, read, read.writes(), record, true, kind)) return false;
+          if (read.kept && excuse(read))
+            kept.add(read);
+          else
+            report({kind, read, record, read.writes(), true, at});
           return false;
         });
-        cell.reads.clear();
-        cell.write = record;
+        if (alike != nullptr) {
+          const bool hidden = cell.hidden_by(record, alike->met) && !excused;
+          if (hides.value_or(hidden) != hidden) unite = false;
+          hides = hidden;
+          mine.hides = hidden;
+        }
+        if (excused) {
+          // Who comes next must know of all of them.
+          unite = false;
+          if (cell.write.slot == mine.slot && cell.write.tick == mine.tick) {
+            mine.lanes |= cell.write.lanes;
+          } else {
+            Record other = cell.write;
+            other.kept = true;
+            kept.add(other);
+          }
+        }
+        cell.reads = std::move(kept);
+        cell.write = mine;
       },
-      true);
+      unite);
 }
 
 void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
@@ -193,7 +223,7 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
         if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
         if (!cell.write.nobody()) meet(cell.write, true);
         cell.reads.any([&](const Record& read) {
-          meet(read, read.updates());
+          meet(read, read.writes());
           return false;
         });
         cell.reads = std::move(others);
@@ -202,14 +232,23 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
       true);
 }
 
-void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record) {
+void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record, const Alike* alike) {
+  bool unite = true;
+  std::optional<bool> hides;
   visit(
       first, count,
       [&](Cell& cell, uint32_t) {
+        Record mine = record;
+        if (alike != nullptr) {
+          const bool hidden = cell.hidden_by(record, alike->met);
+          if (hides.value_or(hidden) != hidden) unite = false;
+          hides = hidden;
+          mine.hides = hidden;
+        }
         cell.reads.clear();
-        cell.write = record;
+        cell.write = mine;
       },
-      true);
+      unite);
 }
 
 template <class Holds>
@@ -239,8 +278,7 @@ bool Shadow::writable(uint32_t first, uint32_t count, const Viewpoint& view, con
   return all(first, count, [&](const Cell& cell) {
     Conflict::Kind kind{};
     if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) return false;
-    return !cell.reads.any(
-        [&](const Record& read) { return !ordered(view, read, read.updates(), record, true, kind); });
+    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, read.writes(), record, true, kind); });
   });
 }
 

@@ -1,5 +1,6 @@
 // Who touched which bytes last, and whether the next access is ordered behind them. A shadow holds one memory: shared
-// memory of a CTA byte by byte, tensor memory in cells of sixteen lanes by one column.
+// memory of a CTA byte by byte, tensor memory lane by lane: the sixteen lanes of a column that most instructions touch
+// together follow each other, and after them the next column.
 //
 // Most accesses cover many kilobytes (boxes of TMA, operands of tensor cores): a block is one cell until a part of it
 // is touched, and again once all of it is written.
@@ -20,13 +21,16 @@ enum class Proxy : uint8_t { generic, async, tensor };
 
 /// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
-  uint32_t slot : 24 = 0;
-  Proxy proxy : 3 = Proxy::generic;
+  uint32_t slot : 22 = 0;
+  Proxy proxy : 2 = Proxy::generic;
   Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
   bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
-  uint32_t tick = 0;                 ///< 0: nobody
-  uint32_t lanes = 0;                ///< of a warp's slot; 0 for asynchronous work
-  uint32_t site = 0;                 ///< whatever the caller wants to find again
+  bool same : 1 = false;             ///< a thread's store of the value that was there
+  bool hides : 1 = false;  ///< it came over what its own warp did since it met: other lanes do not know of that
+  bool kept : 1 = false;   ///< a write that stands among the reads, beside one of another lane that wrote the same
+  uint32_t tick = 0;       ///< 0: nobody
+  uint32_t lanes = 0;      ///< of a warp's slot; 0 for asynchronous work
+  uint32_t site = 0;       ///< whatever the caller wants to find again
 
   static Record of(const Stamp& stamp, uint32_t lanes, Proxy proxy = Proxy::generic, uint32_t site = 0) {
     Record record;
@@ -39,6 +43,8 @@ struct Record {
   }
   bool nobody() const { return tick == 0; }
   bool updates() const { return update != Update::none; }
+  /// Of one that stands among the reads.
+  bool writes() const { return updates() || kept; }
   friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -78,13 +84,22 @@ struct Conflict {
   Kind kind = Kind::race;
   Record earlier, later;
   bool earlier_writes = false, later_writes = false;
-  uint32_t at = 0;  ///< first byte, or cell, of the access that is concerned
+  uint32_t at = 0;           ///< first byte, or cell, of the access that is concerned
+  bool accumulates = false;  ///< what is read is the accumulator
 };
 const char* to_string(Conflict::Kind kind);
 
 /// Is `later` ordered behind `earlier`, where one of them at least writes?
 bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, const Record& later, bool later_writes,
              Conflict::Kind& kind);
+
+/// Of a thread's store: lanes of its warp may write the same value with the same instruction, in whatever order.
+struct Alike {
+  uint32_t met = 0;  ///< the tick at which the warp met last
+  /// Whether the store at hand is one of those that this record is one of, and ordered behind all that the record came
+  /// over (`at`: the first byte).
+  std::function<bool(const Record& earlier, uint32_t at)> excuse;
+};
 
 class Shadow {
  public:
@@ -101,12 +116,13 @@ class Shadow {
         blocks_((lines * line_cells + shift_ + part_cells[top_] - 1) / part_cells[top_]) {}
 
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
-  void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
+  void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report,
+             const Alike* alike = nullptr);
   /// Of a record that is an update: reads and writes.
   void update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   /// Would `write` have anything to report? If not, `overwrite` does the same.
   bool writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const;
-  void overwrite(uint32_t first, uint32_t count, const Record& record);
+  void overwrite(uint32_t first, uint32_t count, const Record& record, const Alike* alike = nullptr);
   bool initialised(uint32_t first, uint32_t count) const;
   /// Nobody has touched it, and nobody has written it.
   void forget(uint32_t first, uint32_t count);
@@ -156,6 +172,12 @@ class Shadow {
     Record write;
     Reads reads;
 
+    /// Would a store of this warp come over something that it did since it met?
+    bool hidden_by(const Record& record, uint32_t met) const {
+      const auto own = [&](const Record& earlier) { return earlier.slot == record.slot && earlier.tick > met; };
+      const bool again = record.same && write.site == record.site && write.lanes == record.lanes && !write.hides;
+      return (own(write) && !again) || reads.any(own);
+    }
     bool initialised() const { return !write.nobody() || write.site != 0; }
     void initialise() { write.site = before_the_run; }
     static constexpr uint32_t before_the_run = ~0u;  ///< the site of what nobody wrote
@@ -170,14 +192,15 @@ class Shadow {
 
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
-             bool unite);
+             const bool& unite);
   template <class Holds>
   static bool all(const Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Holds& holds);
   /// Of every cell.
   template <class Holds>
   bool all(uint32_t first, uint32_t count, const Holds& holds) const;
   template <class Visit>
-  void visit(uint32_t first, uint32_t count, const Visit& visit_cell, bool unite);
+  /// `unite`: every cell is the same afterwards, as it turns out when all have been visited.
+  void visit(uint32_t first, uint32_t count, const Visit& visit_cell, const bool& unite);
 
   uint32_t top_;
   uint32_t shift_;  ///< of cell 0 in the first block

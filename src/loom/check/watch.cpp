@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "loom/machine.hpp"
 
@@ -29,7 +30,7 @@ Watch::Watch(Cluster& cluster)
   for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
     shared_.emplace_back((cluster.cta(rank).window_bytes + Shadow::line_cells - 1) / Shadow::line_cells,
                          Shadow::Block::tile, window_start);
-    tensor_.emplace_back(tmem_groups * tmem_column_count / Shadow::line_cells);
+    tensor_.emplace_back(tmem_lane_count * tmem_column_count / Shadow::line_cells, Shadow::Block::tile);
   }
   units_.resize(cluster.size());
   incoming_.resize(cluster.size());
@@ -86,7 +87,7 @@ void Watch::synchronise(const Warp& warp, uint32_t mask) {
 }
 
 void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write,
-                  const Viewpoint& view, const Record& record, bool tensor) {
+                  const Viewpoint& view, const Record& record, bool tensor, const Alike* alike) {
   const auto on_conflict = [&](const Conflict& conflict) {
     if (conflict.kind == Conflict::Kind::update_order)
       updated(conflict, shadow);
@@ -96,13 +97,13 @@ void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint3
   if (record.updates())  // by reference: it is not to be copied to the heap each time
     shadow.update(first, count, view, record, std::ref(on_conflict));
   else if (write)
-    shadow.write(first, count, view, record, std::ref(on_conflict));
+    shadow.write(first, count, view, record, std::ref(on_conflict), alike);
   else
     shadow.read(first, count, view, record, std::ref(on_conflict));
 }
 
 void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
-                   const char* operation) {
+                   const char* operation, const void* value) {
   const Warp& warp = *thread.warp;
   const uint32_t lane = 1u << thread.id.lane;
   const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta &&
@@ -111,14 +112,53 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
-  const Record record = view.record(Proxy::generic, site(pc, warp, lane, operation));
-  if (unit)
+  Record record = record_of(thread, owner, view, site(pc, warp, lane, operation));
+  record.same = value != nullptr && std::memcmp(owner.window + offset, value, bytes) == 0;
+  const bool here = write && value != nullptr && &owner == thread.cta;
+  if (here) note_store(me, record);
+  if (unit) {
     gather(warp, pc, record, offset);
-  else
+  } else if (here) {
+    const Alike others = alike(me, shared_[rank_of(owner)], record);
+    touch_shared(pc, warp, owner, offset, bytes, write, view, record, &others);
+  } else {
     touch_shared(pc, warp, owner, offset, bytes, write, view, record);
-  if (&owner != thread.cta) came_into(owner, {order_.note(me), pc, thread.warp, 1u << thread.id.lane, operation});
-  order_.accessed_shared(me);
+  }
+  if (&owner != thread.cta)
+    came_into(owner, {order_.note(me), pc, thread.warp, 1u << thread.id.lane, operation});
+  else
+    order_.accessed_shared(me);
   released_[first_thread(*thread.warp) + thread.id.lane] = false;
+}
+
+Record Watch::record_of(const Thread& thread, const Cta& owner, const Viewpoint& view, uint32_t site) {
+  if (&owner == thread.cta) return view.record(Proxy::generic, site);
+  return Record::of(order_.accessed_elsewhere(agent(thread), rank_of(owner)), 0, Proxy::generic, site);
+}
+
+void Watch::note_store(Agent agent, const Record& store) {
+  auto& stores = sites_[store.site].stores;
+  const uint32_t met = order_.met(agent.warp);
+  if (!stores.empty() && stores.front().first <= met)
+    std::erase_if(stores, [&](const auto& earlier) { return earlier.first <= met; });
+  if (stores.empty() || stores.back().first != store.tick)
+    stores.emplace_back(store.tick, order_.knows(agent));
+  else if (stores.back().second != order_.knows(agent))
+    stores.back().second = order_.knows(agent);
+}
+
+/// Lanes may write the same value to a word with one instruction: whoever comes last, it is there. Each of them must be
+/// ordered behind all that the others came over, which is gone from the shadow: it is enough that it knows what they
+/// knew, and that they came over nothing of their own.
+Alike Watch::alike(Agent agent, const Shadow& shadow, const Record& store) const {
+  return {order_.met(agent.warp), [this, agent, &shadow, store](const Record& other, uint32_t at) {
+            const Record earlier = placed(other, shadow, at);
+            if (!store.same || earlier.slot != agent.warp || earlier.lanes == 0 || earlier.hides) return false;
+            const Site &first = sites_[earlier.site], &second = sites_[store.site];
+            if (first.pc != second.pc || first.operation != second.operation) return false;
+            const auto known = std::ranges::find(first.stores, earlier.tick, [](const auto& one) { return one.first; });
+            return known != first.stores.end() && order_.covers(agent, known->second);
+          }};
 }
 
 void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
@@ -151,7 +191,8 @@ bool Watch::names_a_unit_twice(const Cta& cta, std::span<const uint32_t> offsets
 
 void Watch::check_stores() {
   const Warp& warp = *std::exchange(gathered_.warp, nullptr);
-  const Viewpoint view(order_, agent(warp, static_cast<uint8_t>(std::countr_zero(gathered_.lanes))));
+  const Agent me = agent(warp, static_cast<uint8_t>(std::countr_zero(gathered_.lanes)));
+  const Viewpoint view(order_, me);
   Shadow& shadow = shared_[rank_of(*warp.cta)];
   // They are one moment to all others: nobody has heard of the first that has not heard of the last.
   Record record = gathered_.each.back().record;
@@ -160,13 +201,19 @@ void Watch::check_stores() {
   gathered_.lines.for_each(
       [&](uint32_t first, uint32_t count) { clean = clean && shadow.writable(first, count, view, record); });
   if (clean) {
-    gathered_.lines.for_each([&](uint32_t first, uint32_t count) { shadow.overwrite(first, count, record); });
+    const Alike others{order_.met(me.warp), {}};
+    gathered_.lines.for_each([&](uint32_t first, uint32_t count) {
+      shadow.overwrite(first, count, record, gathered_.lanes == all_lanes ? nullptr : &others);
+    });
     std::vector<Unit>& units = units_[rank_of(*warp.cta)];
     if (units.empty()) units.resize(warp.cta->window_bytes / LineSet::unit_bytes + 1);
     for (const Stores::One& one : gathered_.each) units[one.offset / LineSet::unit_bytes].site = one.record.site;
   } else {
-    for (const Stores::One& one : gathered_.each)
-      touch(one.pc, warp, shadow, one.offset, LineSet::unit_bytes, true, view, one.record, false);
+    for (const Stores::One& one : gathered_.each) {
+      const Alike others = alike(me, shadow, one.record);
+      touch(one.pc, warp, shadow, one.offset, LineSet::unit_bytes, true, view, one.record, false,
+            gathered_.lanes == all_lanes ? nullptr : &others);
+    }
   }
   gathered_.each.clear();
   gathered_.lines.clear();
@@ -179,19 +226,21 @@ void Watch::shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offs
   settle_stores();
   order_.learn(me, word);
   const Viewpoint view(order_, me);
-  Record record = view.record(Proxy::generic, site(pc, *thread.warp, lane, "atom.shared"));
+  Record record = record_of(thread, owner, view, site(pc, *thread.warp, lane, "atom.shared"));
   record.update = Update::answers;
   touch_shared(pc, *thread.warp, owner, offset, bytes, true, view, record);
-  if (&owner != thread.cta) came_into(owner, {order_.note(me), pc, thread.warp, lane, "an atomic"});
-  order_.accessed_shared(me);
+  if (&owner != thread.cta)
+    came_into(owner, {order_.note(me), pc, thread.warp, lane, "an atomic"});
+  else
+    order_.accessed_shared(me);
   released_[first_thread(*thread.warp) + thread.id.lane] = false;
   word = order_.tell(me);
 }
 
-void Watch::fence_proxy_async(Thread& thread, bool release) {
+void Watch::fence_proxy_async(Thread& thread, bool release, bool own_cta) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->fence_proxy(thread);
-  order_.fence_proxy_async(agent(thread));
+  order_.fence_proxy_async(agent(thread), own_cta ? rank_of(*thread.cta) : every_memory);
   released_[first_thread(*thread.warp) + thread.id.lane] = release;
   fence_mbarrier_init(thread);
 }
@@ -348,6 +397,12 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
                              .lanes = 1u << thread.id.lane,
                              .operation = "a signal",
                              .barrier = &barrier});
+  if (!tells)
+    mute_[me.warp] = {
+        pc, 1u << thread.id.lane,
+        fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that "
+                    "CTA nothing of what was written",
+                    barrier.name(), barrier.cta->rank)};
 }
 
 void Watch::increment(Thread& thread, Pc pc, const Barrier& barrier) {
@@ -420,9 +475,18 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
     order_.arrive(agent(thread), cluster_barrier_, pc);
   else
     order_.arrive_relaxed(agent(thread), cluster_barrier_, pc);
+  if (!tells)
+    mute_[agent(thread).warp] = {
+        pc, 1u << thread.id.lane,
+        "arrives at the cluster barrier with .relaxed, which tells nothing of what was written"};
 }
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
+
+void Watch::left_cluster_barrier(const Thread& thread) {
+  settle_stores();
+  if (cluster_.size() > 1 || order_.phases(cluster_barrier_) != 0) order_.leave(agent(thread), cluster_barrier_);
+}
 
 void Watch::cluster_passed(Thread& thread, Pc pc) {
   settle_stores();

@@ -57,13 +57,15 @@ class Watch {
 
   // ---- threads
   void synchronise(const Warp& warp, uint32_t mask);
+  /// `value`: what a store is about to write, where that is known.
   void access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
-              const char* operation);
+              const char* operation, const void* value = nullptr);
   /// By all lanes of a warp together, which have met: stmatrix, ldmatrix, tcgen05.alloc.
   void access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
               const char* operation);
-  /// `release`: one that makes a relaxed arrival at the cluster barrier tell what the thread has done.
-  void fence_proxy_async(Thread& thread, bool release);
+  /// `release`: one that makes a relaxed arrival at the cluster barrier tell what the thread has done. `own_cta`: about
+  /// the shared memory of the thread's own CTA only (.shared::cta).
+  void fence_proxy_async(Thread& thread, bool release, bool own_cta);
   /// fence.release of shared memory, for the cluster.
   void fence_shared_release(Thread& thread);
   void tensor_fence(Thread& thread, bool before);
@@ -77,7 +79,7 @@ class Watch {
   Stamp published(Thread& thread, Pc pc, const void* begin, size_t bytes);
   /// Is that moment over, in every schedule, when the thread comes here?
   bool knows(const Thread& thread, const Stamp& moment) const;
-  void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write);
+  void global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write, const void* value = nullptr);
   void global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes, MemoryOrder order, MemoryScope scope);
   void fence(Thread& thread, MemoryScope scope);
   void fence_proxy_global(Thread& thread);
@@ -129,6 +131,8 @@ class Watch {
 
   // ---- the end (watch_exit.cpp)
   void exited(const Thread& thread);
+  /// The cluster barrier counts the threads that have not exited.
+  void left_cluster_barrier(const Thread& thread);
 
   // ---- what the schedule decides (watch_choice.cpp)
   struct PointNote {
@@ -168,6 +172,8 @@ class Watch {
     const char* operation = "";
     std::string object;   ///< "input.full[2]"
     uint32_t global = 0;  ///< its number there; 0: none
+    /// Of a thread's stores: what the thread knew, by its tick, since its warp met.
+    std::vector<std::pair<uint32_t, KnowledgeRef>> stores = {};
   };
   struct BarrierNotes {
     const Barrier* barrier = nullptr;
@@ -196,6 +202,7 @@ class Watch {
     const Warp* warp = nullptr;
     Pc pc = nullptr;
     uint32_t first_cta = 0, ctas = 1;
+    bool masked = false;  ///< it left lanes of its accumulator alone: the next one may write others
     bool flushed = true;
     // Four warps wait for the same end.
     WorkRef waited;
@@ -259,13 +266,16 @@ class Watch {
   /// `object`: the barrier that is told of its end.
   uint32_t site(Pc pc, const Warp& warp, uint32_t lanes, const char* operation, const Barrier* object = nullptr);
   void touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint32_t count, bool write, const Viewpoint& view,
-             const Record& record, bool tensor);
+             const Record& record, bool tensor, const Alike* alike = nullptr);
   void touch_shared(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
-                    const Viewpoint& view, const Record& record) {
+                    const Viewpoint& view, const Record& record, const Alike* alike = nullptr) {
     settle_stores();
-    touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false);
+    touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false, alike);
     if (near_barriers(cta, offset, bytes)) spare_barriers(pc, warp, cta, offset, bytes, write, record);
   }
+  /// Of a thread's store to its own CTA's memory.
+  Alike alike(Agent agent, const Shadow& shadow, const Record& store) const;
+  void note_store(Agent agent, const Record& store);
   void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
                    const Viewpoint& view, const Record& record);
   static uint32_t rank_of(const Cta& cta);
@@ -277,10 +287,12 @@ class Watch {
   void issue_global(const AsyncOp& op, uint32_t at);
   GlobalAccess global_access_of(const Warp& warp, const Stamp& stamp, uint32_t at, Touch touch, Proxy proxy);
   void touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
-                    const Viewpoint& view, const AsyncOp* store = nullptr);
+                    const Viewpoint& view, const AsyncOp* store = nullptr, bool same = false);
   [[nodiscard]] bool leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict) const;
   void acquire(Thread& thread, std::span<const GlobalMemory::Release> releases);
-  Work begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes);
+  Work begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes, Tells tells);
+  /// The moment of a thread's access to shared memory.
+  Record record_of(const Thread& thread, const Cta& owner, const Viewpoint& view, uint32_t site);
   void usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barrier, const Viewpoint& view, bool async,
               const char* operation);
   Order::BarrierId number_of(const NamedBarrier& barrier);
@@ -365,6 +377,13 @@ class Watch {
   std::vector<bool> released_;                           ///< threads of the cluster: by a release fence
   std::vector<std::pair<uint32_t, Stamp>> fresh_inits_;  ///< barriers whose init no fence has followed
   const AsyncOp* delivering_ = nullptr;
+  /// Of a warp: its latest arrival that told nothing of what its threads had written.
+  struct Mute {
+    Pc pc = nullptr;
+    uint32_t lanes = 0;
+    std::string what;
+  };
+  std::unordered_map<uint32_t, Mute> mute_;
   std::vector<std::optional<Stamp>> allocations_;  ///< of each CTA's tensor memory: the latest change
   struct Visit {
     Agent agent;

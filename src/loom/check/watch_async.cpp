@@ -54,18 +54,21 @@ void Watch::issue(AsyncOp& op) {
     }
     default: break;
   }
+  // cp.async and st.async are threads' own writes that land late: by the generic proxy (hardware.md §6.2, §6.10).
+  const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
   uint32_t bytes = op.bytes;
   if (op.kind == AsyncOp::Kind::tma_load && op.global == nullptr) bytes = tma_box_footprint(op.map, op.at.mode);
-  const auto work = std::make_shared<Work>(op.kind == AsyncOp::Kind::tma_store
-                                               ? order_.begin(agent(*op.issuer), Tells::end)
-                                               : begin_write(agent(*op.issuer), *op.destination, op.offset, bytes));
+  const auto work = std::make_shared<Work>(
+      op.kind == AsyncOp::Kind::tma_store
+          ? order_.begin(agent(*op.issuer), Tells::end)
+          : begin_write(agent(*op.issuer), *op.destination, op.offset, bytes, generic ? Tells::plain : Tells::memory));
+  if (generic) order_.writes_to(*work, rank_of(*op.destination));
   op.work = work;
   if (op.kind != AsyncOp::Kind::tma_store && op.barrier_cta != nullptr) {
     Slot& slot = slots_[rank_of(*op.destination)][op.offset];
     if (slot.bytes != bytes) slot = {bytes, cluster_.find_barrier(*op.barrier_cta, op.barrier_offset)};
   }
   const Viewpoint view(*work);
-  const bool generic = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::store_async;
   const Barrier* told = op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
   Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
   if (op.kind == AsyncOp::Kind::bulk_send) {
@@ -87,10 +90,10 @@ void Watch::issue(AsyncOp& op) {
   }
 }
 
-Work Watch::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes) {
+Work Watch::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes, Tells tells) {
   const uint64_t place = uint64_t{rank_of(cta)} << 48 | uint64_t{offset} << 24 | bytes;
   const auto [before, first] = writers_.try_emplace(place);
-  Work work = first ? order_.begin(issuer, Tells::memory) : order_.begin_over(issuer, before->second);
+  Work work = first ? order_.begin(issuer, tells) : order_.begin_over(issuer, before->second, tells);
   before->second = work.stamp;
   return work;
 }
@@ -216,7 +219,8 @@ void Watch::issue_tensor(AsyncOp& op) {
   Batch& batch = mine.batch;
   const bool goes_on = multiply && !batch.flushed && !mine.works.empty() && mine.works.back().work == batch.work &&
                        mine.works.back().column == here.column && mine.works.back().columns == here.columns &&
-                       batch.moment == order_.moment(issuer) && op.mma.scales == 0 && !op.mma.a_in_tmem;
+                       batch.moment == order_.moment(issuer) && op.mma.scales == 0 && !op.mma.a_in_tmem &&
+                       !op.mma.masked && !batch.masked;
   if (goes_on) {
     op.work = batch.work;
     batch.lines = footprints_.with(batch.lines, op.mma);
@@ -245,11 +249,10 @@ void Watch::issue_tensor(AsyncOp& op) {
     const std::vector<CellRun>& accumulator = footprints_.accumulator_cells(op.mma);
     if (op.mma.accumulate)
       for (const CellRun& run : accumulator)
-        if (!tensor_[first_cta + run.cta].initialised(run.group * tmem_column_count + run.column, run.count))
-          report(op.pc, warp,
-                 {Conflict::Kind::uninitialised, Record(), record, false, false,
-                  run.group * tmem_column_count + run.column},
-                 nullptr);
+        run.for_each(tmem_column_count, [&](uint32_t first, uint32_t count) {
+          if (!tensor_[first_cta + run.cta].initialised(first, count))
+            report(op.pc, warp, {Conflict::Kind::uninitialised, Record(), record, false, false, first, true}, nullptr);
+        });
     touch_cells(op.pc, warp, first_cta, accumulator, true, view, record);
   } else if (here.copy) {
     touch_cells(op.pc, warp, first_cta, cells_of(op.copy, group), true, view, record);
@@ -269,6 +272,7 @@ void Watch::issue_tensor(AsyncOp& op) {
     batch.pc = op.pc;
     batch.first_cta = first_cta;
     batch.ctas = group;
+    batch.masked = multiply && op.mma.masked;
     batch.flushed = false;
     if (here.copy) flush(batch);
   }
@@ -292,8 +296,9 @@ void Watch::issue_commit(AsyncOp& op) {
 void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
                         const Viewpoint& view, const Record& record) {
   for (const CellRun& run : runs)
-    touch(pc, warp, tensor_[first_cta + run.cta], run.group * tmem_column_count + run.column, run.count, write, view,
-          record, true);
+    run.for_each(tmem_column_count, [&](uint32_t first, uint32_t count) {
+      touch(pc, warp, tensor_[first_cta + run.cta], first, count, write, view, record, true);
+    });
 }
 
 /// Which columns an allocation gets depends on those before it.
@@ -306,7 +311,8 @@ void Watch::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
 void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
   settle_stores();
   for (uint32_t group = 0; group < tmem_groups; ++group)
-    tensor_[warp.cta->rank].forget(group * tmem_column_count + column, columns);
+    CellRun{0, group, column, columns}.for_each(
+        tmem_column_count, [&](uint32_t first, uint32_t count) { tensor_[warp.cta->rank].forget(first, count); });
   access(warp, pc, {&slot, 1}, sizeof(uint32_t), true, "tcgen05.alloc");
   allocation_changes(warp, pc, "tcgen05.alloc");
 }
@@ -322,8 +328,9 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
   if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
   const Viewpoint view(order_, agent(warp));
   const Record record = view.record_of_warp(Proxy::generic, site(pc, warp, all_lanes, "tcgen05.dealloc"));
-  for (uint32_t group = 0; group < tmem_groups; ++group)
-    touch(pc, warp, tensor_[cta.rank], group * tmem_column_count + column, columns, true, view, record, true);
+  std::vector<CellRun> freed;
+  for (uint32_t group = 0; group < tmem_groups; ++group) freed.push_back({0, group, column, columns});
+  touch_cells(pc, warp, cta.rank, freed, true, view, record);
   order_.noted_all(agent(warp).warp);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "loom/check/global_report.hpp"
 #include "loom/check/watch.hpp"
@@ -38,10 +39,18 @@ GlobalAccess Watch::global_access_of(const Warp& warp, const Stamp& stamp, uint3
 }
 
 void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access,
-                         uint8_t lane, const Viewpoint& view, const AsyncOp* store) {
+                         uint8_t lane, const Viewpoint& view, const AsyncOp* store, bool same) {
   const auto on_conflict = [&](const GlobalConflict& conflict) {
-    if (conflict.kind == GlobalConflict::Kind::update_order) return updated(conflict);
-    if (store != nullptr && leaves_the_same(*store, conflict)) return;
+    const GlobalAccess& earlier = conflict.earlier;
+    if (conflict.kind == GlobalConflict::Kind::update_order) {
+      updated(conflict);
+      return false;
+    }
+    if (!conflict.behind && store != nullptr && leaves_the_same(*store, conflict)) return true;
+    // Lanes that write the same value with one instruction: whoever comes last, it is there.
+    if (!conflict.behind && same && earlier.by_thread && earlier.touch == Touch::write &&
+        earlier.cluster == access.cluster && earlier.slot == access.slot && earlier.site == access.site)
+      return true;
     GlobalFinding finding = describe(conflict, *global_, *global_);
     OtherSide first;
     first.what = std::move(finding.first);
@@ -49,12 +58,13 @@ void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t byte
     first.pc = finding.first_pc;
     cluster_.stop(&warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
                   {std::move(finding.fix)}, {std::move(first)});
+    return false;
   };
-  global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view},
+  global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view, same},
                  std::ref(on_conflict));
 }
 
-void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write) {
+void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write, const void* value) {
   settle_stores();
   if (!global_->follows(begin, static_cast<const std::byte*>(begin) + bytes)) return;
   const Agent me = agent(thread);
@@ -62,7 +72,8 @@ void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes
   const uint32_t at = site(pc, *thread.warp, all_lanes, write ? "st.global" : "ld.global");
   const GlobalAccess access =
       global_access_of(*thread.warp, order_.now(me), at, write ? Touch::write : Touch::read, Proxy::generic);
-  touch_global(pc, *thread.warp, begin, bytes, access, me.lane, Viewpoint(order_, me));
+  const bool same = value != nullptr && std::memcmp(begin, value, bytes) == 0;
+  touch_global(pc, *thread.warp, begin, bytes, access, me.lane, Viewpoint(order_, me), nullptr, same);
   if (write) global_->overwrite(begin, bytes);
   if (write) released_[first_thread(*thread.warp) + thread.id.lane] = false;
   order_.accessed_global(me);

@@ -1,6 +1,8 @@
 // From a conflict or a broken rule about phases to a finding that says both sides, what is missing, and the likely fix.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "loom/check/watch.hpp"
 #include "loom/machine.hpp"
 
@@ -13,20 +15,73 @@ struct Words {
   std::string fix;
 };
 
-Words words_for(const Conflict& conflict, bool tensor) {
+bool is(std::string_view operation, std::string_view name) { return operation == name; }
+
+/// Two accesses to tensor memory that nothing orders: what would, by the rules of hardware.md §4.5.
+Words tensor_race(std::string_view first, std::string_view second) {
+  if (is(first, "tcgen05.st"))
+    return {
+        "RACE-TMEM", "nothing orders the two, for no tcgen05.wait::st of the warp that stores comes before",
+        "after the stores tmem_wait_store(), then tcgen05_fence_before() and the arrival that the second waits for"};
+  if (is(first, "tcgen05.ld"))
+    return {"RACE-TMEM", "nothing orders the two, for no tcgen05.wait::ld of the warp that loads comes before",
+            "after the loads tmem_wait_load(), then tcgen05_fence_before() and the arrival that the second waits for"};
+  if (is(first, "tcgen05.mma") && is(second, "tcgen05.mma"))
+    return {"RACE-TMEM",
+            "nothing orders the two: products follow each other only if one thread issues them on the same accumulator",
+            "one thread issues both, or the second comes after a wait for a commit of the first (hardware.md §4.5)"};
+  if (is(first, "tcgen05.mma") && is(second, "tcgen05.cp"))
+    return {"RACE-TMEM", "nothing orders the two: a tcgen05.cp may overtake the products before it",
+            "the copy comes after a wait for a commit of the product (hardware.md §4.5)"};
+  return {};
+}
+
+/// Ordered, and the first made through the generic proxy: what the async proxy needs beside that.
+Words no_proxy_fence(std::string_view first) {
+  if (is(first, "cp.async") || is(first, "st.async"))
+    return {
+        "PROXY",
+        fmt::format("they are ordered, but {} writes through the generic proxy and the second goes through the async "
+                    "proxy, and no thread that knows the first to be over executes fence.proxy.async in between",
+                    first),
+        "a thread that has waited for it executes fence_proxy_async_shared() before it issues the second, or "
+        "synchronises with the thread that does"};
+  if (first.find("shared::cluster") != std::string_view::npos)
+    return {"PROXY",
+            "they are ordered, but one goes through the async proxy, and the thread that made the other executes no "
+            "fence.proxy.async that is about other CTAs' memory before it synchronises",
+            "the thread executes fence_proxy_async() before it arrives: fence.proxy.async.shared::cta "
+            "(fence_proxy_async_shared) is about its own CTA only"};
+  return {"PROXY",
+          "they are ordered, but one goes through the async proxy, and the thread that made the other executes no "
+          "fence.proxy.async before it synchronises",
+          "every thread that made such an access executes fence_proxy_async_shared() before it arrives or "
+          "synchronises; a fence of the thread that issues the second does not cover the others"};
+}
+
+Words uninitialised_tensor(const Conflict& conflict, std::string_view second) {
+  if (conflict.accumulates)
+    return {"UNINIT-TMEM", "it adds to an accumulator that nobody has written",
+            "the first product of a tile overwrites its accumulator (accumulate = false)"};
+  if (is(second, "tcgen05.mma"))
+    return {"UNINIT-TMEM", "nobody has written this operand (A or scale factors)",
+            "tcgen05.cp by the same thread, or tcgen05.st with its wait and the fences, comes before the product"};
+  return {"UNINIT-TMEM", "nobody has written what is read",
+          "a product or tcgen05.st writes these lanes and columns first; lanes that disable-output-lane names stay as "
+          "they are"};
+}
+
+Words words_for(const Conflict& conflict, bool tensor, std::string_view first, std::string_view second) {
   switch (conflict.kind) {
     case Conflict::Kind::race:
+      if (tensor)
+        if (Words words = tensor_race(first, second); words.code[0] != '\0') return words;
       return {tensor ? "RACE-TMEM" : "RACE-SMEM", "nothing orders the two",
               conflict.later_writes && !conflict.earlier_writes
                   ? "the second must wait for a barrier at which whoever reads arrives after the read (of a copy or "
                     "a tensor core: at which its completion arrives)"
                   : "the second waits for a barrier at which the first, or its completion, arrives"};
-    case Conflict::Kind::no_proxy_fence:
-      return {"PROXY",
-              "they are ordered, but one goes through the async proxy, and the thread that made the other executes no "
-              "fence.proxy.async before it synchronises",
-              "every thread that made such an access executes fence_proxy_async_shared() before it arrives or "
-              "synchronises; a fence of the thread that issues the second does not cover the others"};
+    case Conflict::Kind::no_proxy_fence: return no_proxy_fence(first);
     case Conflict::Kind::not_visible:
       return {"NOT-VISIBLE", "the first is over, but nothing makes its writes visible to the second",
               "wait for the barrier that the write itself completes on, or pass it on with an arrival that releases to "
@@ -35,9 +90,8 @@ Words words_for(const Conflict& conflict, bool tensor) {
       return {"TMEM-FENCE", "they are ordered, but without the tcgen05 fences that carry the order to tensor memory",
               "tcgen05_fence_before() before the arrival or barrier, tcgen05_fence_after() after the wait"};
     case Conflict::Kind::uninitialised:
-      return {tensor ? "UNINIT-TMEM" : "UNINIT-SMEM", "nobody has written what is read",
-              tensor ? "the first product of a tile overwrites its accumulator (accumulate = false)"
-                     : "load or store these bytes before they are read"};
+      if (tensor) return uninitialised_tensor(conflict, second);
+      return {"UNINIT-SMEM", "nobody has written what is read", "load or store these bytes before they are read"};
     case Conflict::Kind::update_order: break;
   }
   return {};
@@ -102,11 +156,11 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
   const bool tensor = shared == nullptr;
   Conflict conflict = found;
   if (!tensor) conflict.earlier = placed(conflict.earlier, *shared, conflict.at);
-  const Words words = words_for(conflict, tensor);
   const Site& later = sites_[conflict.later.site];
-  const std::string place = tensor
-                                ? fmt::format("column {} of tensor memory", conflict.at % tmem_column_count)
-                                : fmt::format("shared memory at 0x{:x}{}", conflict.at, slot_of(*shared, conflict.at));
+  Words words = words_for(conflict, tensor, sites_[conflict.earlier.site].operation, later.operation);
+  const std::string place =
+      tensor ? fmt::format("column {} of tensor memory", conflict.at / tmem_group_lanes % tmem_column_count)
+             : fmt::format("shared memory at 0x{:x}{}", conflict.at, slot_of(*shared, conflict.at));
   const std::string what = fmt::format("{} {} {}{}", later.operation, conflict.later_writes ? "writes" : "reads", place,
                                        later.object.empty() ? "" : fmt::format(" (for {})", later.object));
   const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;
@@ -118,6 +172,14 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
   std::vector<OtherSide> sides{side_of(conflict.earlier, conflict.earlier_writes)};
   if (!tensor)
     if (std::optional<OtherSide> release = release_of(*shared, conflict)) sides.push_back(std::move(*release));
+  if (const auto mute = earlier.warp == nullptr ? mute_.end() : mute_.find(agent(*earlier.warp).warp);
+      conflict.kind == Conflict::Kind::not_visible && mute != mute_.end()) {
+    sides.push_back({mute->second.what, earlier.warp, mute->second.lanes, mute->second.pc});
+    words.fix = "the arrival releases to the cluster (mbarrier_arrive<Scope::cluster>, cluster_arrive), and " +
+                std::string(conflict.later.proxy == Proxy::async
+                                ? "a fence.proxy.async of the thread that wrote comes before it"
+                                : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
+  }
   cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
 }
 
@@ -154,9 +216,8 @@ void Watch::report(const Order::Violation& violation) {
       break;
     case PhaseRule::wait_late:
       message = fmt::format(
-          "phase {} of {} may end before this wait for phase {} has passed: its parity then says "
-          "it is not over yet",
-          violation.phase + 1, barrier, static_cast<int64_t>(violation.phase));
+          "phase {} of {} may end before this wait for {} has passed: its parity then says it is not over yet",
+          violation.phase + 1, barrier, phase_text(violation.phase + 1));
       fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
       break;
     case PhaseRule::increment_late:

@@ -95,6 +95,9 @@ struct MmaOperation {
   bool layout_b() const { return cta_group == 2 && m == 128; }
 };
 
+/// Does disable-output-lane leave this lane of D, of that CTA of the group, as it is?
+bool lane_disabled(const MmaOperation& op, uint32_t cta, uint32_t lane);
+
 /// Everything §4.6, §4.7 and §4.11 allow, dense; anything else is a sentence.
 Result<MmaOperation> decode_mma(const native::MmaInstruction& instruction);
 Result<MmaOperation> decode_mma(MmaKind kind, int cta_group, uint32_t d, SmemDescriptor a, SmemDescriptor b,

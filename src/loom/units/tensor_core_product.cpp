@@ -146,11 +146,6 @@ struct Scratch {
   uint8_t b_scales[max_scales * product_b_pitch];
 };
 
-bool disabled(const MmaOperation& op, uint32_t cta, uint32_t lane) {
-  const uint32_t word = cta * unconfirmed::disabled_lanes_of_peer + lane / 32;
-  return op.masked && (op.disabled_lanes[word] >> lane % 32 & 1) != 0;
-}
-
 /// D of one CTA between tensor memory and rows: move(word of tensor memory, word of the row, how many, lane).
 template <class Move>
 void for_each_piece(const MmaOperation& op, uint32_t cta, uint32_t* tmem, uint32_t* rows, Move&& move) {
@@ -166,6 +161,11 @@ void for_each_piece(const MmaOperation& op, uint32_t cta, uint32_t* tmem, uint32
 }
 
 }  // namespace
+
+bool lane_disabled(const MmaOperation& op, uint32_t cta, uint32_t lane) {
+  const uint32_t word = cta * unconfirmed::disabled_lanes_of_peer + lane / 32;
+  return op.masked && (op.disabled_lanes[word] >> lane % 32 & 1) != 0;
+}
 
 float operand_value(MmaType type, uint32_t code) {
   const auto byte = static_cast<uint8_t>(code);
@@ -274,7 +274,7 @@ void execute_product(const MmaOperation& op, const MmaMemory* memory, MmaArithme
       arithmetic(product);
     }
     for_each_piece(op, cta, tmem, scratch.d, [&](uint32_t* to, const uint32_t* row, uint32_t count, uint32_t lane) {
-      if (disabled(op, cta, lane)) return;
+      if (lane_disabled(op, cta, lane)) return;
       std::memcpy(to, row, count * sizeof(uint32_t));
       if (op.accumulator != AccumulatorType::f16) return;
       for (uint32_t i = 0; i < count; ++i) to[i] = (to[i] & 0xffff) | unconfirmed::f16_accumulator_upper_half;

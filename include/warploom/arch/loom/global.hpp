@@ -14,7 +14,7 @@ WARPLOOM_FN T load_global(const T* source) noexcept {
 }
 template <class T>
 WARPLOOM_FN void store_global(T* destination, T value) noexcept {
-  native::check_global(destination, sizeof(T), true);
+  native::check_global(destination, sizeof(T), true, &value);
   *destination = value;
 }
 

@@ -22,7 +22,7 @@ WARPLOOM_FN T load_shared(const T* source) noexcept {
 }
 template <class T>
 WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
-  *static_cast<T*>(native::shared_memory(destination, sizeof(T), true)) = value;
+  *static_cast<T*>(native::shared_memory(destination, sizeof(T), true, &value)) = value;
 }
 
 WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept {
