@@ -182,8 +182,8 @@ void Cluster::run() {
     Thread* thread = pick();
     if (thread == nullptr) {
       if (complete_one(true)) continue;
-      if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       if (release_any_held()) continue;
+      if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
       if (steps() - failed_polls_ != productive_steps_) idle_rounds_ = 0;

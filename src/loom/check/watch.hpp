@@ -136,6 +136,8 @@ class Watch {
   void visited(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch,
                const Decision& decision);
   void answered(Pc pc, const Decision& decision);
+  /// Does the end of the barrier's last phase come before what the thread does now, under every schedule?
+  bool knows_end(const Thread& thread, const Barrier& barrier) const;
   /// Something that nothing can be decided about.
   void depends(Pc pc, const char* operation);
   std::span<const PointNote> points() const { return points_; }
