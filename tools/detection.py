@@ -100,8 +100,7 @@ def ours(row, rows):
         return "refused before the launch"
     if row["codes"] == ["VALUE"]:
         return "wrong result, no report"
-    codes = ", ".join(f"`{code}`" for code in row["codes"])
-    return f"{codes} (not under {row['except']})" if "except" in row else codes
+    return ", ".join(f"`{code}`" for code in row["codes"])
 
 
 def structure(row):

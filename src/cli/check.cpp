@@ -2,18 +2,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
+#include "cli/pages.hpp"
 #include "cli/session.hpp"
+#include "cli/state_file.hpp"
 #include "cli/verdicts.hpp"
 
 namespace warploom::cli {
 namespace {
-
-constexpr uint64_t save_every = 32;  // schedules
 
 std::string name_of(const Session& session, const std::string& kernel) {
   return fmt::format("{} {}x{}x{}{}, {} on {}", kernel, session.m(), session.n(), session.k(),
@@ -24,6 +26,7 @@ std::string name_of(const Session& session, const std::string& kernel) {
 loom::Outcome unwrapped(Result<loom::Outcome> outcome) {
   if (outcome) return std::move(*outcome);
   loom::Outcome refused;
+  refused.refused = true;
   refused.report.findings.push_back({.code = "LAUNCH", .message = outcome.error(), .agent = {}, .at = {}, .notes = {}});
   return refused;
 }
@@ -39,40 +42,53 @@ loom::Subject subject_of(Session& session, const std::string& kernel) {
                            : fmt::format("the result differs from the double-precision one by up to {:.3g}{}",
                                          accuracy.max_abs_error,
                                          accuracy.padding_untouched ? "" : ", and padding was written to");
-              }};
+              },
+          .parts = session.parts()};
 }
 
-/// "" or a sentence.
-std::string read_state(const std::string& path, loom::Exploration& state) {
-  std::ifstream file(path);
-  if (!file) return {};  // it begins here
-  std::ostringstream text;
-  text << file.rdbuf();
-  Result<loom::Exploration> read = loom::Exploration::from_json(text.str());
-  if (!read) return fmt::format("{}: {}", path, read.error());
-  state = std::move(*read);
-  return {};
+/// A whole number of at least `least`, or a sentence.
+template <class Number>
+Result<Number> number_of(const char* option, const std::string& text, Number least, Number most) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value < least || value > most)
+    return Error{fmt::format("{} is a number from {} to {}, not '{}'", option, least, most, text)};
+  return value;
 }
 
-std::string write_state(const std::string& path, const loom::Exploration& state) {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside);
-  file << state.to_json() << '\n';
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) return fmt::format("cannot write {}", path);
-  return {};
+/// "" or why the code names no finding that could be let pass.
+std::string unknown(const loom::Suppression& known) {
+  const auto pages = check_pages();
+  if (std::any_of(pages.begin(), pages.end(), [&](const Page& page) { return page.code == known.code; })) return {};
+  return fmt::format("--suppress: there is no finding {}; the nearest are {} (warploom explain lists them all)",
+                     known.code, in_words(nearest_codes(known.code)));
 }
 
 Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArguments& check, Session& session) {
   loom::CheckOptions options;
   options.run = session.options();
   options.explore = check.explore;
-  options.schedules = check.schedules != 0 ? check.schedules : check.all ? 16 : 256;
-  options.deviations = check.deviations;
+  constexpr uint64_t most_schedules = 1'000'000'000;
+  constexpr uint32_t largest_depth = 1000;
+  options.schedules = check.all ? 16 : 256;
+  if (!check.schedules.empty()) {
+    Result<uint64_t> count = number_of<uint64_t>("--schedules", check.schedules, 1, most_schedules);
+    if (!count) return Error{count.error()};
+    options.schedules = *count;
+  }
+  if (!check.deviations.empty()) {
+    Result<uint32_t> count = number_of<uint32_t>("--deviations", check.deviations, 0, largest_depth);
+    if (!count) return Error{count.error()};
+    options.deviations = *count;
+  }
+  if (!std::isfinite(check.seconds) || check.seconds < 0)
+    return Error{fmt::format("--seconds is a number of at least 0, not {}", check.seconds)};
   options.seconds = check.seconds;
   for (const std::string& text : check.suppress) {
     Result<loom::Suppression> known = loom::Suppression::parse(text);
     if (!known) return Error{known.error()};
+    if (std::string reason = unknown(*known); !reason.empty()) return Error{reason};
     options.run.suppressed.push_back(std::move(*known));
   }
   if (!run.mutate.empty()) {
@@ -87,8 +103,6 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
     // An alteration may have it go round for ever.
     options.run.step_limit = 20 * listed->steps + 1000;
   }
-  if (!check.resume.empty())
-    if (std::string problem = read_state(check.resume, options.from); !problem.empty()) return Error{problem};
   return options;
 }
 
@@ -102,8 +116,27 @@ std::string ProblemVerdict::sentence() const {
          (tried_more ? fmt::format(" {} schedules were tried, and all agree.", exploration.done) : "");
 }
 
+namespace {
+
+/// What was tried of what there is, and what cannot be found this way.
+Json explored(const loom::Verdict& verdict) {
+  const loom::Exploration& e = verdict.exploration;
+  Json decisions = Json::array();
+  for (size_t i = 0; i < e.known.size(); ++i)
+    decisions.push_back({{"decisions", i + 1}, {"tried", i < e.made.size() ? e.made[i] : 0}, {"known", e.known[i]}});
+  return {{"fixed", {{"tried", e.fixed - e.skipped}, {"known", e.fixed_known - e.skipped}}},
+          {"with_decisions", decisions},
+          {"orders", {{"tried", e.orders}, {"known", e.orders_known}}},
+          {"random", e.random},
+          {"most_decisions", verdict.deviations},
+          {"not_covered",
+           verdict.kind == loom::Verdict::Kind::none_found ? verdict.not_covered() : std::vector<std::string>()}};
+}
+
+}  // namespace
+
 Json json_of(const ProblemVerdict& verdict) {
-  constexpr const char* kinds[] = {"holds", "none_found", "fails", "wrong_result"};
+  constexpr const char* kinds[] = {"holds", "none_found", "fails", "wrong_result", "refused"};
   Json points = Json::array();
   for (const loom::Point& point : verdict.points)
     points.push_back({{"operation", point.operation}, {"file", point.at.user.file}, {"line", point.at.user.line}});
@@ -112,8 +145,10 @@ Json json_of(const ProblemVerdict& verdict) {
             {"subject", verdict.what},
             {"model", loom::model_version},
             {"schedules", verdict.exploration.done},
+            {"explored", explored(verdict)},
             {"depends_on", points},
             {"suppressed", verdict.suppressed}};
+  if (verdict.launched.processors != 0) json["processors"] = verdict.launched.processors;
   if (!verdict.good()) json["schedule"] = verdict.schedule.text();
   if (verdict.kind == loom::Verdict::Kind::fails) json["report"] = Json::parse(to_json(verdict.report));
   if (verdict.kind == loom::Verdict::Kind::wrong) json["wrong_result"] = verdict.wrong_result;
@@ -126,16 +161,21 @@ void print(const ProblemVerdict& verdict) {
 }
 
 Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how) {
+  std::unique_ptr<StateFile> file;
+  if (!how.resume.empty()) {
+    file = std::make_unique<StateFile>(how.resume, arguments.json);
+    if (!file->problem().empty()) return Error{file->problem()};
+  }
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
   if (!prepared) return Error{prepared.error()};
   Session& session = **prepared;
   if (session.target() == "gpu") return Error{"the checker needs the loom: --on loom:sm90"};
   Result<loom::CheckOptions> options = options_of(arguments, how, session);
   if (!options) return Error{options.error()};
+  if (file) options->from = file->found();
   const auto start = std::chrono::steady_clock::now();
-  std::string trouble;
   options->progress = [&](const loom::Exploration& state) {
-    if (!how.resume.empty() && state.done % save_every == 0) trouble = write_state(how.resume, state);
+    if (file) file->note(state);
     if (isatty(STDERR_FILENO) == 0 || seconds_since(start) < 1.0) return;
     fmt::print(stderr, "\r{} schedules tried, {} decisions to go ", state.done, state.frontier.size());
     std::fflush(stderr);
@@ -143,12 +183,19 @@ Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArgu
   ProblemVerdict verdict{loom::check(subject_of(session, arguments.kernel), *options),
                          session.m() == 0 || session.n() == 0 || session.batch() == 0};
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r{:60}\r", "");
-  if (!how.resume.empty() && trouble.empty()) trouble = write_state(how.resume, verdict.exploration);
-  if (!trouble.empty()) return Error{trouble};
+  if (verdict.kind == loom::Verdict::Kind::refused)
+    return Error{file && !file->found().of.empty() ? fmt::format("{}: {}", how.resume, verdict.refusal)
+                                                   : verdict.refusal};
+  if (file)
+    if (std::string trouble = file->save(verdict.exploration); !trouble.empty()) return Error{trouble};
   return verdict;
 }
 
 int check(const RunArguments& arguments, const CheckArguments& how) {
+  for (const auto& [option, text] :
+       {std::pair("--schedules", how.schedules), {"--deviations", how.deviations}, {"--resume", how.resume}})
+    if (arguments.gave(option) && text.empty())
+      return bad(fmt::format("{} is given without a value", option), arguments.json);
   if (how.all) return check_all(arguments, how);
   if (arguments.kernel.empty()) return bad("name a kernel, or give --all", arguments.json);
   Result<ProblemVerdict> verdict = verdict_of(arguments, how);

@@ -72,7 +72,7 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
 
   const auto start = std::chrono::steady_clock::now();
   Json list = Json::array();
-  size_t counts[4] = {};
+  size_t counts[5] = {};
   for (const RunArguments& problem : problems) {
     const auto begun = std::chrono::steady_clock::now();
     Result<ProblemVerdict> verdict = verdict_of(problem, how);
@@ -82,7 +82,7 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
       list.push_back(json_of(*verdict));
       continue;
     }
-    constexpr const char* words[] = {"holds", "no failure", "FAILS", "WRONG"};
+    constexpr const char* words[] = {"holds", "no failure", "FAILS", "WRONG", "refused"};
     fmt::print(
         "{:<10}  {:5.2f} s  {}{}\n", words[static_cast<size_t>(verdict->kind)], seconds_since(begun), verdict->what,
         verdict->kind == loom::Verdict::Kind::none_found ? fmt::format("  ({} schedules)", verdict->exploration.done)

@@ -46,8 +46,8 @@ struct RunArguments {
 struct CheckArguments {
   bool all = false;
   bool explore = false;
-  uint64_t schedules = 0;  ///< 0: 256, or 16 of each where all are checked
-  uint32_t deviations = 2;
+  std::string schedules;   ///< as typed; by default 256, or 16 of each where all are checked
+  std::string deviations;  ///< as typed; by default 2
   double seconds = 0;
   std::string resume;  ///< a file that holds where an exploration stands
   std::vector<std::string> suppress;
@@ -70,5 +70,7 @@ int machine(bool json);
 int kernels(bool json);
 /// The page of docs/checks about a code of a report; all codes with a line each where none is named.
 int explain(const std::string& code, bool json);
+/// Codes that begin with what was typed, or else the three that are, or begin, most like it.
+std::vector<std::string> nearest_codes(const std::string& typed);
 
 }  // namespace warploom::cli

@@ -45,8 +45,21 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Codes that begin with what was typed, or else the three that are, or begin, most like it.
-std::vector<std::string> nearest(const std::string& typed) {
+int list(bool json) {
+  Json all = Json::array();
+  for (const Page& page : check_pages()) {
+    if (json)
+      all.push_back({{"code", page.code}, {"summary", summary_of(page)}});
+    else
+      fmt::print("{:<20}  {}\n", page.code, summary_of(page));
+  }
+  if (json) fmt::print("{}\n", all.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_codes(const std::string& typed) {
   std::vector<std::string> codes, beginning;
   for (const Page& page : check_pages()) {
     codes.emplace_back(page.code);
@@ -63,20 +76,6 @@ std::vector<std::string> nearest(const std::string& typed) {
   return codes;
 }
 
-int list(bool json) {
-  Json all = Json::array();
-  for (const Page& page : check_pages()) {
-    if (json)
-      all.push_back({{"code", page.code}, {"summary", summary_of(page)}});
-    else
-      fmt::print("{:<20}  {}\n", page.code, summary_of(page));
-  }
-  if (json) fmt::print("{}\n", all.dump(2));
-  return 0;
-}
-
-}  // namespace
-
 int explain(const std::string& code, bool json) {
   if (code.empty()) return list(json);
   const std::string wanted = upper(code);
@@ -89,7 +88,7 @@ int explain(const std::string& code, bool json) {
     return 0;
   }
   const std::string sentence =
-      fmt::format("There is no code {}; the nearest are {}.", code, fmt::join(nearest(wanted), ", "));
+      fmt::format("There is no code {}; the nearest are {}.", code, fmt::join(nearest_codes(wanted), ", "));
   if (json)
     fmt::print("{}\n", Json{{"error", sentence}}.dump(2));
   else

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cli/refusals.hpp"
@@ -217,6 +219,25 @@ std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSource
   return {};
 }
 
+/// FNV-1a, eight bytes at a time.
+uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min<size_t>(8, bytes.size()))) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), std::min<size_t>(8, bytes.size()));
+    hash = (hash ^ word) * 0x100000001b3u;
+    hash ^= hash >> 32;  // so that high bits tell, too
+  }
+  return hash;
+}
+
+/// What is read of the file, in a word.
+std::string hash_of(const SafeTensors& file) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char* name : {"a", "b", "c", "bias", "a_scales", "b_scales"})
+    if (const SafeTensor* tensor = file.find(name)) hash = hash_of(tensor->data, hash + tensor->data.size());
+  return fmt::format("{:016x}", hash);
+}
+
 constexpr const char* no_gpu =
     "this program was built without CUDA; it runs on loom:sm90 and loom:sm100, and a build with -DWARPLOOM_GPU=ON runs "
     "on a GPU";
@@ -280,6 +301,7 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
   Result<GemmPlan> planned = plan_as_asked(a, session->data_.problem(), chip);
   if (!planned) return Error{planned.error()};
   session->plan_ = *planned;
+  if (file) session->tensors_ = hash_of(*file);
   return std::unique_ptr<Session>(std::move(session));
 }
 
@@ -297,6 +319,45 @@ Result<GpuRun> GemmSession::run_on_gpu() {
   Result<GemmGpuRun> ran = gpu->run(data_.problem(), plan_, std::max(arguments_.launches, 1));
   if (!ran) return Error{ran.error()};
   return GpuRun{ran->microseconds, *device};
+}
+
+std::vector<loom::Part> GemmSession::parts() const {
+  const GemmDataSpec& s = data_.spec();
+  std::vector<loom::Part> parts;
+  const auto add = [&](const char* group, const char* name, const auto& value) {
+    parts.push_back({group, name, fmt::format("{}", value)});
+  };
+  const auto major = [](Major m) { return m == Major::k ? "k" : "mn"; };
+  add("kernel", "kernel", arguments_.kernel);
+  add("configuration", "target", arguments_.on);
+  add("configuration", "configuration", plan_.config->key);
+  add("configuration", "splits", plan_.splits);
+  add("configuration", "CTAs", plan_.ctas);
+  add("configuration", "clusters at a time", plan_.at_once);
+  add("configuration", "early weight blocks", plan_.weight_blocks);
+  add("configuration", "raster",
+      fmt::format("{} by {}", plan_.raster.along == Raster::Along::m ? "m" : "n", plan_.raster.group));
+  add("problem", "m", s.m);
+  add("problem", "n", s.n);
+  add("problem", "k", s.k);
+  add("problem", "batch", s.batch);
+  add("problem", "A", fmt::format("{} {}", name_of(s.a), major(s.a_major)));
+  add("problem", "B", fmt::format("{} {}", name_of(s.b), major(s.b_major)));
+  add("problem", "D", name_of(s.d));
+  add("problem", "scales", s.scaling == Scaling::none ? "none" : arguments_.b_scales.c_str());
+  add("problem", "bias", s.bias == BiasAlong::none ? "none" : s.bias == BiasAlong::n ? "n" : "m");
+  add("problem", "bias type", name_of(s.bias_type));
+  add("problem", "activation", name_of(s.activation));
+  add("problem", "alpha", s.alpha);
+  add("problem", "beta", s.beta);
+  add("problem", "padding",
+      fmt::format("{}{}{}{}", s.padding, s.odd_output ? ", odd output" : "", s.in_place ? ", in place" : "",
+                  s.shared_a ? ", one A" : ""));
+  add("set of data", "data", arguments_.tensors.empty() ? arguments_.fill : "tensors of a file");
+  add("set of data", "data seed", s.seed);
+  add("set of data", "tensors", tensors_.empty() ? "made up" : tensors_.c_str());
+  add("set of data", "modulus", data_.ring());
+  return parts;
 }
 
 std::string GemmSession::save() const {

@@ -107,12 +107,14 @@ int main(int argc, char** argv) {
   check_command->add_flag("--explore", how.explore, "Tries schedules even where one run speaks for all");
   check_command->add_option("--schedules", how.schedules,
                             "How many at most, where the run depends on them; 256, or 16 of each with --all");
-  check_command->add_option("--deviations", how.deviations, "How often one schedule goes against the usual course")
-      ->capture_default_str();
+  check_command->add_option("--deviations", how.deviations,
+                            "How often one schedule goes against the usual course at most; 2");
   check_command->add_option("--seconds", how.seconds, "No new schedule after so long; 0: no limit")
       ->capture_default_str();
-  check_command->add_option("--resume", how.resume,
-                            "A file to keep the state of an exploration in, and to go on from if it is there");
+  check_command->add_option(
+      "--resume", how.resume,
+      "A file to keep the state of an exploration in, and to go on from if it is there: by the same "
+      "program, for the same problem, data and options");
   check_command->add_option("--suppress", how.suppress, "CODE, CODE@file or CODE@file:line: a finding to let pass");
 
   warploom::cli::RunArguments mutate;

@@ -127,6 +127,7 @@ int run(const RunArguments& arguments) {
   Result<loom::Outcome> outcome = session->launch(options);
   const double seconds = seconds_since(start);
   if (!outcome) return bad(outcome.error(), arguments.json);
+  if (outcome->refused) return bad(outcome->report.findings.front().message, arguments.json);
   const bool clean = outcome->ok();
   GemmData::Accuracy accuracy;
   if (clean) accuracy = session->compare();

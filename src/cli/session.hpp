@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "warploom/kernels/gemm_data.hpp"
+#include "warploom/loom/verdict.hpp"
 
 namespace warploom::cli {
 
@@ -33,6 +34,8 @@ class Session {
   virtual std::string save() const { return {}; }
 
   loom::Options options() const;
+  /// Kernel, problem and data in words: what another run must share to be the same.
+  virtual std::vector<loom::Part> parts() const = 0;
 
  protected:
   Session(RunArguments arguments, loom::Schedule schedule)
@@ -68,6 +71,7 @@ class GemmSession : public Session {
   int64_t batch() const override { return data_.spec().batch; }
   std::string plan() const override { return plan_.why; }
   std::string save() const override;
+  std::vector<loom::Part> parts() const override;
   const GemmPlan& chosen() const { return plan_; }
 
  private:
@@ -76,6 +80,7 @@ class GemmSession : public Session {
 
   GemmData data_;
   GemmPlan plan_;
+  std::string tensors_;  ///< a hash of the file they come from
 };
 
 /// Where a kernel is at home: where the configuration that is asked for is, or gemm on Hopper, the other on Blackwell.

@@ -356,8 +356,13 @@ bool Cluster::mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   const auto passed = [&] { return barrier.state.parity_passed(question->parity); };
   const Decision decision = next_decision();
   if (decision.choice == Choice::hold && !passed()) hold(thread, pc, &barrier, "mbarrier.test_wait");
-  const bool answer = passed() && decision.choice != Choice::refuse;
+  const bool denied = denies(thread, barrier, *question, decision);
+  const bool answer = passed() && decision.choice != Choice::refuse && !denied;
   if (watch_) watch_->tested(thread, pc, barrier, {question->phases, by_token}, answer, decision);
+  if (denied) {
+    ++failed_polls_;
+    return false;  // at once: all tries of a loop come before anybody else does anything
+  }
   if (!answer) {
     if (passed())
       let_others_run(thread);

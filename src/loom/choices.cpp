@@ -3,15 +3,19 @@
 // say what happens there. Everything between them comes out the same under every schedule, or the checker reports it
 // (docs/verdict.md).
 #include <algorithm>
+#include <unordered_map>
 
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
 
 Decision Cluster::next_decision() {
-  Decision decision{.cluster = index_, .point = next_point_++, .choice = Choice::go};
-  for (const Decision& made : launch_.options->schedule.decisions)
-    if (made.cluster == decision.cluster && made.point == decision.point) decision.choice = made.choice;
+  Decision decision{.cluster = launch_.first_cluster + index_, .point = next_point_++, .choice = Choice::go};
+  for (const Decision& made : launch_.options->schedule.decisions) {
+    if (made.cluster != decision.cluster || made.point != decision.point) continue;
+    decision.choice = made.choice;
+    decision.order = made.order;
+  }
   return decision;
 }
 
@@ -23,22 +27,70 @@ std::vector<check::Watch::PointNote> Cluster::points() const {
   return matter;
 }
 
-void Cluster::hold(Thread& thread, Pc pc, const void* object, const char* operation) {
-  held_.push_back({&thread, object});
+std::vector<Cluster::ContestNote> Cluster::contests() const {
+  struct Seen {
+    ContestNote note;
+    std::vector<const Thread*> threads;
+    bool open = false;
+  };
+  std::unordered_map<uint32_t, const check::Watch::PointNote*> matter;
+  if (watch_)
+    for (const check::Watch::PointNote& point : watch_->points())
+      if (point.matters) matter[point.decision.point] = &point;
+  std::unordered_map<const void*, Seen> objects;
+  for (const Visitor& visitor : visitors_) {
+    const auto found = matter.find(visitor.point);
+    if (found == matter.end()) continue;
+    const check::Watch::PointNote& point = *found->second;
+    Seen& seen = objects[visitor.object];
+    if (seen.threads.empty())
+      seen.note = {.pc = point.pc,
+                   .operation = point.operation,
+                   .cluster = point.decision.cluster,
+                   .point = point.decision.point};
+    seen.open |= point.may_hold;
+    if (seen.threads.size() < most_contestants &&
+        std::find(seen.threads.begin(), seen.threads.end(), visitor.thread) == seen.threads.end())
+      seen.threads.push_back(visitor.thread);
+  }
+  std::vector<ContestNote> list;
+  for (auto& [object, seen] : objects) {
+    // Of two, holding back the one is the other order.
+    if (!seen.open || seen.threads.size() < 3) continue;
+    seen.note.threads = static_cast<uint32_t>(seen.threads.size());
+    list.push_back(seen.note);
+  }
+  std::sort(list.begin(), list.end(), [](const ContestNote& a, const ContestNote& b) { return a.point < b.point; });
+  return list;
+}
+
+void Cluster::hold(Thread& thread, Pc pc, const void* object, const char* operation, bool ordered) {
+  held_.push_back({&thread, object, ordered});
   thread.wait = {.kind = WaitKind::held, .pc = pc, .operation = operation};
   park(thread);
 }
 
 void Cluster::release_held(const void* object) {
+  const auto free = [&](const Held& held) { return held.object == object && !held.ordered; };
   for (const Held& held : held_)
-    if (held.object == object) wake(*held.thread, held.thread->time);
-  std::erase_if(held_, [&](const Held& held) { return held.object == object; });
+    if (free(held)) wake(*held.thread, held.thread->time);
+  std::erase_if(held_, free);
 }
 
 bool Cluster::release_any_held() {
   if (held_.empty()) return false;
-  wake(*held_.front().thread, held_.front().thread->time);
-  held_.erase(held_.begin());
+  auto chosen = std::find_if(held_.begin(), held_.end(), [](const Held& held) { return !held.ordered; });
+  if (chosen == held_.end()) {
+    const void* object = held_.front().object;
+    const auto here = [&](const Held& held) { return held.object == object; };
+    Ordered& at = *std::find_if(ordered_.begin(), ordered_.end(), [&](const Ordered& o) { return o.object == object; });
+    const auto count = static_cast<uint32_t>(std::count_if(held_.begin(), held_.end(), here));
+    uint32_t before = at.order % count;
+    at.order /= count;
+    chosen = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return here(held) && before-- == 0; });
+  }
+  wake(*chosen->thread, chosen->thread->time);
+  held_.erase(chosen);
   return true;
 }
 
@@ -65,9 +117,31 @@ void Cluster::wake_spinners(const void* word) {
   std::erase_if(spinners_, asks);
 }
 
+/// Nothing orders the end of the phase before the test where the thread does not know of it: then the test may as well
+/// be so early that the answer is no, and all tries of a loop with it. Only the checker can tell.
+bool Cluster::denies(const Thread& thread, const Barrier& barrier, const Question& question, const Decision& decision) {
+  const auto same = [&](const Denied& denied) {
+    return denied.thread == &thread && denied.barrier == &barrier && denied.phases == question.phases;
+  };
+  auto known = std::find_if(denied_.begin(), denied_.end(), same);
+  if (known == denied_.end()) {
+    if (!launch_.options->schedule.has(Fault::test) && decision.choice != Choice::deny) return false;
+    denied_.push_back({&thread, &barrier, question.phases, 0});
+    known = denied_.end() - 1;
+  }
+  const bool passed = barrier.state.parity_passed(question.parity);
+  if (passed && (!watch_ || watch_->knows_end(thread, barrier))) return false;
+  return known->times++ < most_denials;
+}
+
 void Cluster::visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch) {
   const Decision decision = next_decision();
+  if (watch_) visitors_.push_back({object, &thread, decision.point});
+  if (decision.choice == Choice::order) ordered_.push_back({object, decision.order});
   if (decision.choice == Choice::hold) hold(thread, pc, object, operation);
+  if (!ordered_.empty() &&
+      std::any_of(ordered_.begin(), ordered_.end(), [&](const Ordered& at) { return at.object == object; }))
+    hold(thread, pc, object, operation, true);
   if (watch_) watch_->visited(thread, pc, object, operation, of_launch && launch_.clusters.count() > 1, decision);
   release_held(object);
 }

@@ -19,21 +19,26 @@ struct ClusterResult {
   std::vector<check::Watch::PointNote> points;
   uint64_t let_pass = 0;
   std::unique_ptr<check::GlobalMemory> global;
+  std::vector<Cluster::ContestNote> contests;
 };
 
 class Grid {
  public:
-  Grid(const GridLaunch& launch, const Options& options);
+  /// `first_cluster`: how many clusters the grids before it have, where decisions count on from them.
+  Grid(const GridLaunch& launch, const Options& options, uint32_t first_cluster = 0);
   ~Grid();
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
   /// Runs the first clusters, as many as processors, until all they can do is wait for the grids before.
   void start_early(std::vector<PriorGrid> unfinished);
+  /// The same for every cluster, each just before the rest of it runs.
+  void overlap_with(std::vector<PriorGrid> unfinished) { context_.unfinished = std::move(unfinished); }
   /// Those grids are complete: runs everything to its end.
   void run();
   Outcome outcome();
 
+  uint32_t clusters() const { return count_; }
   bool triggered() const { return triggered_; }  ///< some thread executed griddepcontrol.launch_dependents
   bool triggered_before_wait() const { return triggered_before_wait_; }
 

@@ -119,13 +119,14 @@ uint32_t registers_at_launch(const LaunchConfig& config) {
   return std::min(register_file / config.threads / 8 * 8, 248u);
 }
 
-Grid::Grid(const GridLaunch& launch, const Options& options)
+Grid::Grid(const GridLaunch& launch, const Options& options, uint32_t first_cluster)
     : launch_(launch),
       options_(options),
       global_(options.check && launch.config.talks_across_clusters
                   ? std::make_unique<check::GlobalMemory>(launch.tensors)
                   : nullptr),
-      context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {}, global_.get()},
+      context_{&launch_.config, launch.entry, launch.params, launch.tensors, &options, {}, {},
+               global_.get(),   first_cluster},
       watchdog_(options.seconds_limit) {
   const LaunchConfig& config = launch_.config;
   refusal_ = refusal_of(config, options);
@@ -159,13 +160,20 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
                      cluster.canceled,
                      cluster.points(),
                      cluster.let_pass_count,
-                     cluster.watch() != nullptr && count_ > 1 ? cluster.watch()->take_global() : nullptr};
+                     cluster.watch() != nullptr && count_ > 1 ? cluster.watch()->take_global() : nullptr,
+                     cluster.contests()};
   if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
 }
 
 void Grid::run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
   Cluster cluster(context_, order_[index], memory, queue);
-  cluster.run();
+  if (options_.check && !context_.unfinished.empty()) {
+    // Any of its clusters may be among those that start early. What they touch then shows in any of them alone.
+    cluster.run_early();
+    if (cluster.report.clean()) cluster.continue_after_wait();
+  } else {
+    cluster.run();
+  }
   keep(index, cluster);
 }
 
@@ -232,7 +240,10 @@ Outcome Grid::outcome() {
   outcome.report.schedule = options_.schedule.text();
   if (options_.mutation)
     outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);
+  outcome.launched = {count_, launch_.config.cluster.count(), launch_.config.launch_control ? options_.processors : 0,
+                      launch_.config.talks_across_clusters};
   if (!refusal_.empty()) {
+    outcome.refused = true;
     outcome.report.findings.push_back({.code = "LAUNCH", .message = refusal_, .agent = {}, .at = {}, .notes = {}});
     return outcome;
   }
@@ -246,6 +257,9 @@ Outcome Grid::outcome() {
     outcome.suppressed += result.let_pass;
     for (const check::Watch::PointNote& point : result.points)
       outcome.points.push_back({point.operation, locate(point.pc), point.decision, point.may_hold, point.may_refuse});
+    for (const Cluster::ContestNote& contest : result.contests)
+      outcome.contests.push_back(
+          {contest.operation, locate(contest.pc), contest.cluster, contest.point, contest.threads});
   }
   if (options_.record_sites) outcome.sites = collect_sites(results_);
   Report& failed = results_[last].report;
@@ -294,9 +308,14 @@ std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const O
   std::vector<Outcome> outcomes;
   std::vector<PriorGrid> unfinished;  // what the next grid may overlap with
   bool may_overlap = false;
+  uint32_t clusters = 0;
   for (const GridLaunch& launch : grids) {
-    Grid grid(launch, options);
-    if (may_overlap && options.schedule.policy != Policy::eager) grid.start_early(unfinished);
+    Grid grid(launch, options, clusters);
+    clusters += grid.clusters();
+    if (may_overlap && options.check)
+      grid.overlap_with(unfinished);
+    else if (may_overlap && options.schedule.policy != Policy::eager)
+      grid.start_early(unfinished);
     grid.run();
     outcomes.push_back(grid.outcome());
     if (!outcomes.back().ok()) break;
@@ -306,6 +325,32 @@ std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const O
     may_overlap = grid.triggered();
   }
   return outcomes;
+}
+
+Outcome combined(std::vector<Outcome> outcomes) {
+  if (outcomes.empty()) return {};
+  Outcome all = std::move(outcomes.front());
+  const auto add = [](auto& to, auto& more) {
+    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  for (size_t i = 1; i < outcomes.size(); ++i) {
+    Outcome& next = outcomes[i];
+    if (all.ok()) all.report = std::move(next.report);
+    append(all.events, next.events);
+    add(all.sites, next.sites);
+    add(all.points, next.points);
+    add(all.contests, next.contests);
+    all.suppressed += next.suppressed;
+    all.steps += next.steps;
+    all.nominal_cycles += next.nominal_cycles;
+    all.canceled += next.canceled;
+    all.refused |= next.refused;
+    all.launched.clusters = std::max(all.launched.clusters, next.launched.clusters);
+    all.launched.ctas = std::min(all.launched.ctas, next.launched.ctas);  // what a skew may name
+    all.launched.processors = std::max(all.launched.processors, next.launched.processors);
+    all.launched.talks_across_clusters |= next.launched.talks_across_clusters;
+  }
+  return all;
 }
 
 }  // namespace warploom::loom

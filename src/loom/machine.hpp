@@ -386,6 +386,7 @@ struct LaunchContext {
   Dim3 clusters;
   std::vector<PriorGrid> unfinished;      ///< until a cluster that started early continues
   check::GlobalMemory* global = nullptr;  ///< of all clusters, where they talk and are checked
+  uint32_t first_cluster = 0;             ///< of the grids before it that are one program with it, in Decisions
 };
 
 /// Address space for the shared memory of a cluster's CTAs, as kernels see it. It cannot be touched: the machine finds
@@ -470,6 +471,13 @@ class Cluster {
   bool triggered = false;  ///< griddepcontrol.launch_dependents was executed
   bool triggered_before_wait = false;
   std::vector<check::Watch::PointNote> points() const;
+  /// An object whose visitors come in an order that is the schedule's.
+  struct ContestNote {
+    const void* pc = nullptr;
+    const char* operation = "";
+    uint32_t cluster = 0, point = 0, threads = 0;
+  };
+  std::vector<ContestNote> contests() const;
   uint64_t let_pass_count = 0;  ///< findings that Options::suppressed names
 
   /// Set by a signal handler in the place of the thread that was running.
@@ -627,6 +635,8 @@ class Cluster {
   // ---- what the schedule decides (choices.cpp)
   /// The next point, and what the schedule says about it.
   Decision next_decision();
+  /// Is this test one that may come too early, and does the schedule have it do so?
+  bool denies(const Thread& thread, const Barrier& barrier, const Question& question, const Decision& decision);
   /// An operation on the object that sees what others have done to it. `of_launch`: all clusters may.
   void visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch);
   /// What an atomic has found, and whether it changed the word. A thread that goes on asking lets others run.
@@ -843,7 +853,7 @@ class Cluster {
 
   // choices.cpp
   /// Returns when somebody else has done something to the object, or when nothing else can happen.
-  void hold(Thread& thread, Pc pc, const void* object, const char* operation);
+  void hold(Thread& thread, Pc pc, const void* object, const char* operation, bool ordered = false);
   void release_held(const void* object);
   bool release_any_held();
 
@@ -969,11 +979,33 @@ class Cluster {
   struct Held {
     Thread* thread = nullptr;
     const void* object = nullptr;
+    bool ordered = false;  ///< goes on when nothing else can run and its turn has come
   };
   std::vector<Held> held_;
   std::vector<Held> spinners_;                     ///< threads that ask an atomic over and over, at their words
   uint64_t spun_at_ = ~uint64_t{0};                ///< so many productive steps were made when they last went on
   void wake_spinners(const void* word = nullptr);  ///< null: all of them
+  /// Objects whose visitors go in an order that the schedule names.
+  struct Ordered {
+    const void* object = nullptr;
+    uint32_t order = 0;
+  };
+  std::vector<Ordered> ordered_;
+  /// Who has come to an object, of a checked run.
+  struct Visitor {
+    const void* object = nullptr;
+    const Thread* thread = nullptr;
+    uint32_t point = 0;
+  };
+  std::vector<Visitor> visitors_;
+  /// A question that the schedule answers with no.
+  struct Denied {
+    const Thread* thread = nullptr;
+    const Barrier* barrier = nullptr;
+    uint64_t phases = 0;
+    uint32_t times = 0;
+  };
+  std::vector<Denied> denied_;
   // cta_group of the kernel's tcgen05 work: one value for all of it
   int cta_group_ = 0;
   // TMEM rendezvous of pairs: [2 * pair, + 1 for dealloc] -> the warp that came first

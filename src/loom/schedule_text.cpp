@@ -22,9 +22,11 @@ bool read_all(std::string_view text, T& value, int base) {
 
 Error refuse(std::string_view text) {
   return {fmt::format(
-      "schedule \"{}\" is not of the form policy[:seed][:skew=cta][:faults=names][:hold=points][:refuse=points] with "
-      "policy eager, lazy, random or adversarial, seed in at most 16 hex digits, cta a rank from 0 to {}, faults clc, "
-      "timeout and multicast, and points as cluster.point, such as random:7f3a, lazy:0:skew=1 or eager:hold=0.3,0.7",
+      "schedule \"{}\" is not of the form policy[:seed][:skew=cta][:faults=names][:hold=points][:refuse=points]"
+      "[:deny=points][:order=points] with policy eager, lazy, random or adversarial, seed in at most 16 hex digits, "
+      "cta "
+      "a rank from 0 to {}, faults clc, timeout, multicast and test, and points as cluster.point, of order "
+      "cluster.point.number, such as random:7f3a, lazy:0:skew=1 or eager:hold=0.3,0.7",
       text, kLargestRank)};
 }
 
@@ -53,10 +55,16 @@ bool read_faults(std::string_view list, Schedule& schedule) {
 bool read_points(std::string_view list, Choice choice, Schedule& schedule) {
   return each_part(list, [&](std::string_view part) {
     Decision decision{.choice = choice};
-    const size_t dot = part.find('.');
-    if (dot == std::string_view::npos || !read_all(part.substr(0, dot), decision.cluster, 10) ||
-        !read_all(part.substr(dot + 1), decision.point, 10))
-      return false;
+    const auto number = [&](uint32_t& to, bool last) {
+      const size_t dot = last ? std::string_view::npos : part.find('.');
+      if (!last && dot == std::string_view::npos) return false;
+      const std::string_view digits = part.substr(0, dot);
+      part.remove_prefix(last ? part.size() : dot + 1);
+      return read_all(digits, to, 10);
+    };
+    const bool ordered = choice == Choice::order;
+    if (!number(decision.cluster, false) || !number(decision.point, !ordered)) return false;
+    if (ordered && !number(decision.order, true)) return false;
     schedule.decisions.push_back(decision);
     return true;
   });
@@ -65,8 +73,10 @@ bool read_points(std::string_view list, Choice choice, Schedule& schedule) {
 std::string points_text(const std::vector<Decision>& decisions, Choice choice, const char* name) {
   std::string text;
   for (const Decision& decision : decisions)
-    if (decision.choice == choice)
+    if (decision.choice == choice) {
       text += fmt::format("{}{}.{}", text.empty() ? name : ",", decision.cluster, decision.point);
+      if (choice == Choice::order) text += fmt::format(".{}", decision.order);
+    }
   return text;
 }
 
@@ -101,6 +111,7 @@ const char* to_string(Fault fault) {
     case Fault::clc: return "clc";
     case Fault::timeout: return "timeout";
     case Fault::multicast: return "multicast";
+    case Fault::test: return "test";
   }
   return "?";
 }
@@ -117,7 +128,9 @@ std::string Schedule::text() const {
     before = ",";
   }
   text += points_text(decisions, Choice::hold, ":hold=");
-  return text + points_text(decisions, Choice::refuse, ":refuse=");
+  text += points_text(decisions, Choice::refuse, ":refuse=");
+  text += points_text(decisions, Choice::deny, ":deny=");
+  return text + points_text(decisions, Choice::order, ":order=");
 }
 
 Result<Schedule> Schedule::parse(std::string_view text) {
@@ -154,7 +167,9 @@ Result<Schedule> Schedule::parse(std::string_view text) {
            [&](std::string_view rank) { return read_all(rank, schedule.skew, 10) && schedule.skew <= kLargestRank; }) &&
       part(":faults=", [&](std::string_view list) { return read_faults(list, schedule); }) &&
       part(":hold=", [&](std::string_view list) { return read_points(list, Choice::hold, schedule); }) &&
-      part(":refuse=", [&](std::string_view list) { return read_points(list, Choice::refuse, schedule); });
+      part(":refuse=", [&](std::string_view list) { return read_points(list, Choice::refuse, schedule); }) &&
+      part(":deny=", [&](std::string_view list) { return read_points(list, Choice::deny, schedule); }) &&
+      part(":order=", [&](std::string_view list) { return read_points(list, Choice::order, schedule); });
   if (!good || !rest.empty()) return refuse(text);
   return schedule;
 }

@@ -211,7 +211,6 @@ void Cluster::run() {
     Thread* thread = pick();
     if (thread == nullptr) {
       if (complete_one(true)) continue;
-      if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       const uint64_t productive = steps() - failed_polls_;
       // Others have done what they could: those that wait for a word look again, before anybody that is held back goes
       // on.
@@ -220,6 +219,7 @@ void Cluster::run() {
         continue;
       }
       if (release_any_held()) continue;
+      if (early_ && !grid_waiters_.empty()) return;  // goes on once the grids before have ended
       // Nothing but polling is left. A program may give up after some tries; one that has not by now never will.
       constexpr uint32_t patience = 2000;
       if (productive != productive_steps_) idle_rounds_ = 0;

@@ -8,27 +8,23 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+
+#include "loom/program.hpp"
 
 namespace warploom::loom {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr uint64_t small_seeds = 16;
 constexpr size_t frontier_limit = 100'000;
+/// Orders of the threads at one object that are tried: all of six, the first places of more.
+constexpr uint64_t most_orders = 720;
+/// Of so many schedules one is random, as long as there are decisions to be tried.
+constexpr uint64_t random_every = 3;
 
-const char* compiler() {
-#if defined(__clang__)
-  return "clang++ " __clang_version__;
-#else
-  return "g++ " __VERSION__;
-#endif
-}
-
-/// Those tried first: every policy, every fault, every CTA of a cluster last.
-std::vector<Schedule> fixed_schedules(const Schedule& base) {
+/// Those tried first: every policy, every fault, each of two CTAs of a cluster last.
+std::vector<Schedule> fixed_schedules(const Schedule& base, uint32_t ctas) {
   std::vector<Schedule> list;
   for (const Policy policy : {Policy::lazy, Policy::adversarial}) {
     Schedule schedule = base;
@@ -40,7 +36,7 @@ std::vector<Schedule> fixed_schedules(const Schedule& base) {
     schedule.add(fault);
     if (!base.has(fault)) list.push_back(schedule);
   }
-  constexpr int ranks = 2;  // of larger clusters, random schedules hold others back
+  const int ranks = ctas > 1 ? 2 : 0;  // of larger clusters, random schedules hold others back
   for (int rank = 0; rank < ranks; ++rank) {
     Schedule schedule = base;
     schedule.policy = Policy::lazy;
@@ -63,43 +59,91 @@ struct Trial {
 class Explorer {
  public:
   Explorer(const Subject& subject, const CheckOptions& options)
-      : subject_(subject), options_(options), state_(options.from), fixed_(fixed_schedules(options.run.schedule)) {}
+      : subject_(subject), options_(options), state_(options.from.of.empty() ? Exploration() : options.from) {}
 
   Verdict run() {
     verdict_.what = subject_.what;
+    verdict_.deviations = options_.deviations;
     const auto start = std::chrono::steady_clock::now();
-    if (state_.done == 0) {
-      const Trial first = attempt(options_.run.schedule);
-      if (!first.good()) return failed(first, options_.run.schedule);
-      if (first.outcome.points.empty() && !options_.explore) return finish(Verdict::Kind::holds);
-      if (!verdict_.points.empty()) extend({}, first.outcome.points);
+    const std::vector<Part> parts = parts_of(subject_, options_);
+    const bool goes_on = !state_.of.empty();
+    if (goes_on) {
+      if (std::string reason = difference(state_.of, parts); !reason.empty())
+        return refuse("the exploration to go on from is not this one: " + reason);
+      if (std::string reason = misfit(); !reason.empty())
+        return refuse("the exploration to go on from makes no sense: " + reason);
+      note(state_.points);
     }
+    state_.of = parts;
+
+    // The usual course is run whatever was tried before: what one run says of all schedules, this run says.
+    const Trial first = attempt(options_.run.schedule);
+    if (first.outcome.refused) return refuse(first.outcome.report.findings.front().message);
+    verdict_.launched = first.outcome.launched;
+    if (!goes_on) state_.done = 1;
+    if (!first.good()) return failed(first, options_.run.schedule);
+    if (state_.failure) return failed_before();
+    fixed_ = fixed_schedules(options_.run.schedule, first.outcome.launched.ctas);
+    if (state_.fixed > fixed_.size())
+      return refuse(fmt::format("the exploration to go on from has tried {} fixed schedules, and there are {}",
+                                state_.fixed, fixed_.size()));
+    state_.fixed_known = fixed_.size();
+    if (verdict_.points.empty() && !options_.explore) return finish(Verdict::Kind::holds);
+    if (!goes_on || state_.known.empty()) {
+      extend({}, first.outcome.points);
+      add_orders(first.outcome.contests);
+    }
+    progress();
     while (state_.done < options_.schedules) {
       if (options_.seconds > 0 &&
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options_.seconds)
         break;
       std::vector<Decision> decisions;
-      const std::optional<Schedule> schedule = next(decisions);
-      if (!schedule) break;
-      const Trial trial = attempt(*schedule);
-      if (refused(trial)) continue;
-      if (!trial.good()) return failed(trial, *schedule);
-      if (!decisions.empty()) extend(decisions, trial.outcome.points);
+      const bool fixed = state_.fixed < fixed_.size();
+      const Schedule schedule = next(decisions);
+      const Trial trial = attempt(schedule);
+      if (trial.outcome.refused) {
+        // Of the fixed ones, some launches do not have all.
+        if (!fixed) return refuse(trial.outcome.report.findings.front().message);
+        ++state_.skipped;
+        continue;
+      }
+      ++state_.done;
+      if (!trial.good()) return failed(trial, schedule);
+      if (!decisions.empty() && decisions.front().choice != Choice::order) extend(decisions, trial.outcome.points);
+      progress();
     }
-    verdict_.exhausted = state_.frontier.empty() && state_.dropped == 0;
     return finish(verdict_.points.empty() ? Verdict::Kind::holds : Verdict::Kind::none_found);
   }
 
  private:
   Verdict finish(Verdict::Kind kind) {
     verdict_.kind = kind;
+    state_.points = verdict_.points;
     verdict_.exploration = std::move(state_);
     return std::move(verdict_);
   }
 
-  /// A schedule that names a CTA this launch does not have.
-  static bool refused(const Trial& trial) {
-    return !trial.outcome.ok() && trial.outcome.report.findings.front().code == "LAUNCH";
+  Verdict refuse(std::string why) {
+    verdict_.refusal = std::move(why);
+    state_ = options_.from;
+    return finish(Verdict::Kind::refused);
+  }
+
+  void progress() {
+    if (!options_.progress) return;
+    state_.points = verdict_.points;
+    options_.progress(state_);
+  }
+
+  /// "" or what of a state cannot be, under these options.
+  std::string misfit() const {
+    if (std::string reason = state_.nonsense(); !reason.empty()) return reason;
+    for (const std::vector<Decision>& decisions : state_.frontier)
+      if (decisions.size() > std::max(1u, options_.deviations))
+        return fmt::format("a schedule with {} decisions is to be tried, and {} are allowed", decisions.size(),
+                           options_.deviations);
+    return {};
   }
 
   Trial attempt(const Schedule& schedule) {
@@ -108,12 +152,10 @@ class Explorer {
     options.schedule = schedule;
     Trial trial{subject_.launch(options), {}};
     if (trial.outcome.ok() && subject_.wrong) trial.wrong = subject_.wrong();
-    if (!refused(trial)) {
-      ++state_.done;
+    if (!trial.outcome.refused) {
       verdict_.suppressed = std::max(verdict_.suppressed, trial.outcome.suppressed);
       note(trial.outcome.points);
     }
-    if (options_.progress) options_.progress(state_);
     return trial;
   }
 
@@ -127,6 +169,11 @@ class Explorer {
     }
   }
 
+  static void count(std::vector<uint64_t>& list, size_t decisions) {
+    if (list.size() < decisions) list.resize(decisions);
+    ++list[decisions - 1];
+  }
+
   /// Further decisions after those of a run, at the points it came to.
   void extend(const std::vector<Decision>& made, const std::vector<Point>& points) {
     const auto after = [](const Decision& a, const Decision& b) {
@@ -134,12 +181,11 @@ class Explorer {
     };
     for (const Point& point : points) {
       if (!made.empty() && !after(point.decision, made.back())) continue;
-      for (const Choice choice : {Choice::hold, Choice::refuse}) {
-        if (choice == Choice::hold ? !point.may_hold : !point.may_refuse) continue;
-        if (made.size() >= options_.deviations || state_.frontier.size() >= frontier_limit) {
-          ++state_.dropped;
-          continue;
-        }
+      const bool test = point.operation == "mbarrier.test_wait";
+      for (const Choice choice : {Choice::hold, Choice::refuse, Choice::deny}) {
+        if (choice == Choice::hold ? !point.may_hold : choice == Choice::refuse ? !point.may_refuse : !test) continue;
+        count(state_.known, made.size() + 1);
+        if (made.size() >= options_.deviations || state_.frontier.size() >= frontier_limit) continue;
         std::vector<Decision> more = made;
         more.push_back({point.decision.cluster, point.decision.point, choice});
         state_.frontier.push_back(std::move(more));
@@ -147,20 +193,35 @@ class Explorer {
     }
   }
 
-  std::optional<Schedule> next(std::vector<Decision>& decisions) {
-    if (state_.next_fixed < fixed_.size()) return fixed_[state_.next_fixed++];
-    state_.turn = !state_.turn;
-    if (!state_.frontier.empty() && state_.turn) {
+  /// All orders of the threads that came to an object, but the one in which they came.
+  void add_orders(const std::vector<Contest>& contests) {
+    for (const Contest& contest : contests) {
+      uint64_t all = 1;
+      for (uint64_t i = 2; i <= contest.threads; ++i) all *= i;
+      state_.orders_known += all - 1;
+      for (uint64_t order = 1; order < std::min(all, most_orders); ++order) {
+        if (state_.frontier.size() >= frontier_limit) break;
+        state_.frontier.push_back({{contest.cluster, contest.point, Choice::order, static_cast<uint32_t>(order)}});
+      }
+    }
+  }
+
+  Schedule next(std::vector<Decision>& decisions) {
+    if (state_.fixed < fixed_.size()) return fixed_[state_.fixed++];
+    Schedule schedule = options_.run.schedule;
+    if (!state_.frontier.empty() && ++state_.turn % random_every != 0) {
       decisions = std::move(state_.frontier.front());
-      state_.frontier.erase(state_.frontier.begin());
-      Schedule schedule = options_.run.schedule;
+      state_.frontier.pop_front();
+      if (decisions.front().choice == Choice::order)
+        ++state_.orders;
+      else
+        count(state_.made, decisions.size());
       schedule.decisions = decisions;
       return schedule;
     }
     // Odd seeds give every warp a random priority that changes now and then, even ones draw at every step.
-    Schedule schedule = options_.run.schedule;
     schedule.policy = Policy::random;
-    schedule.seed = state_.next_seed++;
+    schedule.seed = ++state_.random;
     return schedule;
   }
 
@@ -169,7 +230,20 @@ class Explorer {
     verdict_.schedule = shrink(schedule, trial.code(), shortest);
     verdict_.report = shortest.outcome.report;
     verdict_.wrong_result = shortest.wrong;
+    state_.failure = {verdict_.schedule.text(), trial.code()};
+    progress();
     return finish(shortest.outcome.ok() ? Verdict::Kind::wrong : Verdict::Kind::fails);
+  }
+
+  /// The exploration to go on from has ended with a failure: here it is again.
+  Verdict failed_before() {
+    const Schedule schedule = *Schedule::parse(state_.failure->schedule);
+    const Trial trial = attempt(schedule);
+    if (!trial.good() && !trial.outcome.refused) return failed(trial, schedule);
+    return refuse(fmt::format(
+        "the exploration to go on from has found {} under schedule {}, and here that schedule is clean: the launch is "
+        "not the same each time",
+        state_.failure->code, state_.failure->schedule));
   }
 
   /// The same failure under a schedule that says less: none at all, fewer decisions, no fault, a small seed.
@@ -223,6 +297,51 @@ class Explorer {
 
 Verdict check(const Subject& subject, const CheckOptions& options) { return Explorer(subject, options).run(); }
 
+namespace {
+
+std::string counted(uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string in_words(const std::vector<std::string>& list) {
+  if (list.size() < 2) return list.empty() ? "" : list.front();
+  return fmt::format("{} and {}", fmt::join(list.begin(), list.end() - 1, ", "), list.back());
+}
+
+}  // namespace
+
+std::string Verdict::tried() const {
+  const Exploration& e = exploration;
+  if (e.done < 2) return {};
+  std::vector<std::string> list{"the usual course"};
+  list.push_back(fmt::format("{} of {} fixed schedules (policies, faults, a CTA held back)", e.fixed - e.skipped,
+                             e.fixed_known - e.skipped));
+  for (size_t i = 0; i < e.known.size() && i < deviations; ++i)
+    list.push_back(fmt::format("{} of {} known with {}", i < e.made.size() ? e.made[i] : 0, e.known[i],
+                               counted(i + 1, "decision")));
+  if (e.orders_known != 0)
+    list.push_back(fmt::format("{} of {} orders of the threads at one object", e.orders, e.orders_known));
+  list.push_back(counted(e.random, "random one"));
+  return fmt::format("Tried: {}.", in_words(list));
+}
+
+std::vector<std::string> Verdict::not_covered() const {
+  const Exploration& e = exploration;
+  std::vector<std::string> list;
+  if (launched.clusters > 1 && launched.talks_across_clusters)
+    list.push_back("clusters that run at the same time (they ran one after the other, in several orders)");
+  uint64_t left = 0;
+  for (size_t i = 0; i < e.known.size() && i < deviations; ++i)
+    left += e.known[i] - (i < e.made.size() ? e.made[i] : 0);
+  if (left != 0)
+    list.push_back(fmt::format("the {} with decisions that were not tried", counted(left, "known schedule")));
+  if (e.known.size() > deviations)
+    list.push_back(fmt::format("more than {} in one schedule", counted(deviations, "decision")));
+  if (e.orders < e.orders_known)
+    list.push_back(fmt::format("{} of threads at one object", counted(e.orders_known - e.orders, "order")));
+  return list;
+}
+
 std::string Verdict::sentence() const {
   const std::string apart =
       suppressed == 0 ? ""
@@ -230,66 +349,29 @@ std::string Verdict::sentence() const {
   switch (kind) {
     case Kind::holds:
       return fmt::format(
-          "HOLDS on every schedule of this launch ({}; these inputs, this grid){}, loom model {}, as compiled by {}. "
-          "Not covered: other shapes, ptxas, the model itself.",
-          what, apart, model_version, compiler());
+          "HOLDS on every schedule of this launch{} ({}; these inputs, this grid){}, loom model {}, as compiled by {}. "
+          "Not covered: other shapes, plain C++ accesses to global memory, ptxas, the model itself.",
+          launched.processors == 0 ? "" : fmt::format(" on {}", counted(launched.processors, "processor")), what, apart,
+          model_version, compiler());
     case Kind::none_found: {
       std::string places;
       for (const Point& point : points)
         places += fmt::format("{}{} at {}:{}", places.empty() ? "" : ", ", point.operation, point.at.user.file,
                               point.at.user.line);
-      return fmt::format("no failure found in {} schedules of {}{}; the run depends on the schedule: {}.{}",
-                         exploration.done, what, apart, places,
-                         exhausted ? " Every decision against the usual course was tried." : "");
+      const std::string numbers = tried(), rest = in_words(not_covered());
+      return fmt::format(
+          "no failure found in {} of {}{}{}; the run depends on the schedule: {}.{}{}",
+          counted(exploration.done, "schedule"), what,
+          launched.processors == 0 ? "" : fmt::format(" on {}", counted(launched.processors, "processor")), apart,
+          places, numbers.empty() ? "" : " " + numbers, rest.empty() ? "" : fmt::format(" Not covered: {}.", rest));
     }
     case Kind::fails:
       return fmt::format("FAILS under schedule {}: {}", schedule.text(),
                          report.findings.empty() ? "" : report.findings.front().code);
     case Kind::wrong: return fmt::format("WRONG RESULT under schedule {}: {}", schedule.text(), wrong_result);
+    case Kind::refused: return fmt::format("no verdict on {}: {}", what, refusal);
   }
   return {};
-}
-
-std::string Exploration::to_json() const {
-  Json list = Json::array();
-  for (const std::vector<Decision>& decisions : frontier) {
-    Json one = Json::array();
-    for (const Decision& d : decisions) one.push_back({d.cluster, d.point, static_cast<int>(d.choice)});
-    list.push_back(std::move(one));
-  }
-  return Json{{"done", done}, {"next_fixed", next_fixed}, {"next_seed", next_seed}, {"dropped", dropped},
-              {"turn", turn}, {"frontier", list}}
-      .dump();
-}
-
-Result<Exploration> Exploration::from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  const Error bad{"the file does not hold the state of an exploration"};
-  if (!json.is_object()) return bad;
-  Exploration state;
-  const auto number = [&](const char* name, uint64_t& to) {
-    const auto found = json.find(name);
-    if (found == json.end() || !found->is_number_unsigned()) return false;
-    to = found->get<uint64_t>();
-    return true;
-  };
-  if (!number("done", state.done) || !number("next_fixed", state.next_fixed) || !number("next_seed", state.next_seed) ||
-      !number("dropped", state.dropped) || !json.contains("turn") || !json["turn"].is_boolean() ||
-      !json.contains("frontier") || !json["frontier"].is_array())
-    return bad;
-  state.turn = json["turn"].get<bool>();
-  for (const Json& one : json["frontier"]) {
-    std::vector<Decision> decisions;
-    if (!one.is_array()) return bad;
-    for (const Json& d : one) {
-      if (!d.is_array() || d.size() != 3 ||
-          !std::all_of(d.begin(), d.end(), [](const Json& n) { return n.is_number_unsigned(); }) || d[2] > 2)
-        return bad;
-      decisions.push_back({d[0].get<uint32_t>(), d[1].get<uint32_t>(), static_cast<Choice>(d[2].get<int>())});
-    }
-    state.frontier.push_back(std::move(decisions));
-  }
-  return state;
 }
 
 }  // namespace warploom::loom

@@ -64,7 +64,6 @@ struct Entry {
   std::string same_as = {};                   ///< the entry that is the same bug
   std::function<std::string()> refusal = {};  ///< on the host: the sentence
   std::function<bool()> right = {};           ///< is what the run left in `output` right? Code VALUE is a wrong one
-  bool not_when_eager = false;                ///< eager runs one grid after the other: nothing can be early
 };
 
 /// kernel(param): buggy with the one parameter, right with the other.

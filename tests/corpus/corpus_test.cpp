@@ -35,7 +35,6 @@ std::vector<Schedule> schedules_of(const Entry& entry) {
     list.push_back({Policy::eager, 0, skew});
     list.push_back({Policy::random, 3, skew});
   }
-  if (entry.not_when_eager) list.erase(list.begin());
   return list;
 }
 
@@ -170,7 +169,6 @@ TEST(CorpusTable, IsWritten) {
       row["caught"] = entry.caught == Caught::on_the_loom ? "loom" : "host";
       row["found"] = verdict.complaints.empty();
       row["codes"] = entry.codes;
-      if (entry.not_when_eager) row["except"] = "eager, which runs one grid after the other";
     }
     for (const StructureNote& note : structure_notes())
       if (entry.id == note.id) row["structure"] = {{"what", note.what}, {"proof", note.proof}};

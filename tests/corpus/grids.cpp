@@ -36,12 +36,10 @@ Outcome run_both(bool buggy, const Options& options) {
 }  // namespace
 
 Entries grid_entries() {
-  Entry early{.id = "B8",
-              .title = "memory of the grid before read without griddepcontrol.wait (cutlass#2760)",
-              .codes = {"PDL-EARLY"},
-              .run = run_both};
-  early.not_when_eager = true;
-  return {std::move(early)};
+  return {{.id = "B8",
+           .title = "memory of the grid before read without griddepcontrol.wait (cutlass#2760)",
+           .codes = {"PDL-EARLY"},
+           .run = run_both}};
 }
 
 }  // namespace warploom::loom::corpus

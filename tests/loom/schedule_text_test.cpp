@@ -47,7 +47,8 @@ TEST(ScheduleText, FaultsAndDecisions) {
   schedule.decisions = {{0, 3, Choice::hold}, {2, 17, Choice::hold}, {1, 5, Choice::refuse}};
   EXPECT_EQ(schedule.text(), "random:1f:skew=2:faults=clc,multicast:hold=0.3,2.17:refuse=1.5");
   for (const char* text : {"random:1f:skew=2:faults=clc,multicast:hold=0.3,2.17:refuse=1.5", "eager:hold=0.3",
-                           "lazy:faults=timeout", "eager:7:refuse=0.0,4.1"}) {
+                           "lazy:faults=timeout", "eager:7:refuse=0.0,4.1", "eager:faults=test:deny=0.2:order=0.5.119",
+                           "eager:hold=0.1:refuse=0.2:deny=0.3,1.4:order=0.5.0,2.1.7"}) {
     const Result<Schedule> parsed = Schedule::parse(text);
     ASSERT_TRUE(parsed) << parsed.error();
     EXPECT_EQ(parsed->text(), text);
@@ -82,6 +83,11 @@ TEST(ScheduleText, BadInputNamesTheForms) {
                           "eager:hold=0.-1",
                           "eager:refuse=0.1:hold=0.2",
                           "eager:hold=0.1:hold=0.2",
+                          "eager:order=0.1",
+                          "eager:order=0.1.",
+                          "eager:order=0.1.2.3",
+                          "eager:deny=0.1.2",
+                          "eager:order=0.1.2:deny=0.1",
                           "eager:faults=clc:7"}) {
     const Result<Schedule> parsed = Schedule::parse(bad);
     ASSERT_FALSE(parsed) << bad;

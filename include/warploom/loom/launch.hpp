@@ -121,12 +121,34 @@ struct Point {
   bool may_refuse = false;  ///< the answer may be no
 };
 
+/// An object that three or more threads of a cluster come to in an order that is the schedule's: a word that they draw
+/// tickets from.
+struct Contest {
+  std::string operation = {};
+  Location at = {};
+  uint32_t cluster = 0;
+  uint32_t point = 0;    ///< the first at the object
+  uint32_t threads = 0;  ///< up to `most_contestants`; then as many or more
+};
+inline constexpr uint32_t most_contestants = 12;
+
+/// What was launched, as far as a verdict names it.
+struct Launched {
+  uint32_t clusters = 0;
+  uint32_t ctas = 0;        ///< of a cluster
+  uint32_t processors = 0;  ///< of a launch with launch control; 0: without
+  bool talks_across_clusters = false;
+};
+
 struct Outcome {
   Report report = {};
   EventLog events = {};
   std::vector<Site> sites = {};
-  std::vector<Point> points = {};  ///< of a checked run
-  uint64_t suppressed = 0;         ///< findings that Options::suppressed let pass
+  std::vector<Point> points = {};      ///< of a checked run
+  std::vector<Contest> contests = {};  ///< of a checked run
+  Launched launched = {};
+  bool refused = false;     ///< the launch, or its schedule, is not possible, as the report says; nothing ran
+  uint64_t suppressed = 0;  ///< findings that Options::suppressed let pass
   uint64_t steps = 0;
   uint64_t nominal_cycles = 0;  ///< of the longest cluster
   uint32_t canceled = 0;        ///< clusters that never ran because others took their work (launch control)
@@ -149,7 +171,11 @@ struct GridLaunch {
 
 /// Grids of one stream, each a programmatic dependent of the one before (docs/loom.md): it may start before that one
 /// has ended, and knows that it has only after grid_dependency_wait. The outcomes in order, up to the first with a
-/// finding.
+/// finding. Under Options::check every cluster of a dependent grid is as early as it may be, whatever the schedule.
 std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options = {});
+
+/// Several grids as one outcome: the points of all, and the report of the first with a finding. So
+/// `combined(launch_dependent(grids, options))` is what Subject::launch of a verdict returns (verdict.hpp).
+Outcome combined(std::vector<Outcome> outcomes);
 
 }  // namespace warploom::loom

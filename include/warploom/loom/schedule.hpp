@@ -4,6 +4,7 @@
 //   Schedule::parse("random:7f3a")                       // threads and completions at random, seed 0x7f3a
 //   Schedule::parse("lazy:0:skew=1:faults=timeout")      // CTA 1 last, polls that answer no
 //   Schedule::parse("eager:hold=0.3:refuse=0.5")         // points 3 and 5 of cluster 0 other than by themselves
+//   Schedule::parse("eager:order=0.2.17")                // the threads at the word of point 2 in their 17th order
 #pragma once
 
 #include <cstdint>
@@ -25,28 +26,37 @@ enum class Fault : uint8_t {
   clc,        ///< launch control refuses although work is left
   timeout,    ///< every second poll of an mbarrier that has completed says no
   multicast,  ///< copies to other CTAs than the issuer's land when nothing else can happen
+  test,       ///< a test of an mbarrier that may come too early says no, up to `most_denials` times in a row
 };
-inline constexpr Fault all_faults[] = {Fault::clc, Fault::timeout, Fault::multicast};
+inline constexpr Fault all_faults[] = {Fault::clc, Fault::timeout, Fault::multicast, Fault::test};
 const char* to_string(Fault fault);
+
+/// How often a test for the same phase says no without giving others time: more often than bounded loops try.
+inline constexpr uint32_t most_denials = 64;
 
 /// At a point where a thread finds out something that depends on the schedule (Outcome::points).
 enum class Choice : uint8_t {
   go,      ///< as it comes
   hold,    ///< it waits there until somebody else has done what it would find out, or nobody can
   refuse,  ///< the answer is no
+  deny,    ///< of a test: no, here and to the same question of the thread, up to `most_denials` times
+  order,   ///< threads that come to its object from here on go in the order that Decision::order names
 };
 
-/// Point `point` of cluster `cluster`, counted as they come.
+/// Point `point` of cluster `cluster`, counted as they come. Clusters of dependent grids are counted on.
 struct Decision {
   uint32_t cluster = 0;
   uint32_t point = 0;
   Choice choice = Choice::hold;
+  /// Of Choice::order. Whenever nothing else can run, one of the `count` threads that wait at the object goes on: the
+  /// (order % count)-th, and order becomes order / count. So 0 to count! - 1 are all orders of as many threads.
+  uint32_t order = 0;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-/// Text form `policy[:seed][:skew=cta][:faults=clc,timeout,multicast][:hold=cluster.point,...][:refuse=...]`, seed in
-/// hex.
+/// Text form `policy[:seed][:skew=cta][:faults=clc,timeout,multicast,test][:hold=cluster.point,...][:refuse=...]
+/// [:deny=...][:order=cluster.point.order,...]`, seed in hex.
 struct Schedule {
   Policy policy = Policy::eager;
   uint64_t seed = 0;

@@ -160,6 +160,8 @@ class Watch {
   void registers_given(const Warp& warp, uint32_t count);
   /// The run has ended: what depends on all of it becomes a point, or does not.
   void settle_registers();
+  /// Does the end of the barrier's last phase come before what the thread does now, under every schedule?
+  bool knows_end(const Thread& thread, const Barrier& barrier) const;
   /// Something that nothing can be decided about.
   void depends(Pc pc, const char* operation);
   std::span<const PointNote> points() const { return points_; }

@@ -174,6 +174,10 @@ void Watch::settle_registers() {
   }
 }
 
+bool Watch::knows_end(const Thread& thread, const Barrier& barrier) const {
+  return order_.knows_of_last_phase(agent(thread), barrier.watched);
+}
+
 void Watch::depends(Pc pc, const char* operation) {
   for (const PointNote& point : points_)
     if (point.pc == pc && point.operation == operation) return;
