@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
+#include "loom/check/operations.hpp"
 #include "loom/machine.hpp"
-
-#define WARPLOOM_PC __builtin_return_address(0)
 
 namespace warploom::loom {
 
@@ -50,12 +49,13 @@ void stage_misuse(const char* ring, uint8_t what) noexcept {
       {"STAGE-AFTER-SETTLE", "a stage of {} is used after its slot was given back early"},
   };
   Thread& self = thread();
-  self.cluster->fail(self, WARPLOOM_PC, misuses[what].code, fmt::format(fmt::runtime(misuses[what].sentence), ring));
+  self.cluster->fail(self, WARPLOOM_PLACE(stage_misuse), misuses[what].code,
+                     fmt::format(fmt::runtime(misuses[what].sentence), ring));
 }
 
 void wrong_argument(const char* ring, const char* what, uint32_t given, uint32_t derived) noexcept {
   Thread& self = thread();
-  self.cluster->fail(self, WARPLOOM_PC, "RING-ARGUMENT",
+  self.cluster->fail(self, WARPLOOM_PLACE(wrong_argument), "RING-ARGUMENT",
                      fmt::format("{} is given {} as its {}; its policies say {}", ring, given, what, derived),
                      {"leave the argument out, or change the policies in the ring's type"});
 }
@@ -63,7 +63,7 @@ void wrong_argument(const char* ring, const char* what, uint32_t given, uint32_t
 void claim_published(uint32_t named_barrier) noexcept {
   Thread& self = thread();
   if ((self.warp->named_passed >> named_barrier & 1) == 0)
-    self.cluster->fail(self, WARPLOOM_PC, "TMEM-UNPUBLISHED",
+    self.cluster->fail(self, WARPLOOM_PLACE(claim_published), "TMEM-UNPUBLISHED",
                        fmt::format("the tensor-memory address is read before this warp has waited at named barrier {}, "
                                    "which publishes it",
                                    named_barrier),

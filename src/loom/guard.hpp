@@ -43,7 +43,7 @@ struct Interruption {
 namespace detail {
 /// Where to go on if the machine itself faults.
 extern thread_local sigjmp_buf* machine_fault;
-}
+}  // namespace detail
 
 /// The running thread, if one is: it has come to something that it does not come back from.
 void leave_kernel_for_good(Interruption::Kind kind);

@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "loom/check/operations.hpp"
 #include "loom/machine.hpp"
-
-#define WARPLOOM_PC __builtin_return_address(0)
 
 namespace warploom::loom::native {
 namespace {
@@ -209,7 +208,7 @@ void* shared_base(size_t bytes) noexcept {
   const uint32_t launched = self.cluster->launch().config->shared_bytes;
   if (bytes > launched)
     self.cluster->fail(
-        self, WARPLOOM_PC, "OOB-SHARED",
+        self, WARPLOOM_PLACE(shared_base), "OOB-SHARED",
         fmt::format("the kernel's storage is {} bytes, and the launch has {} bytes of shared memory", bytes, launched));
   return self.cta->alias + window_start;
 }
@@ -217,21 +216,21 @@ void* shared_base(size_t bytes) noexcept {
 uint32_t foreign_address(const void* object) noexcept {
   (void)object;
   Thread& self = thread();
-  self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+  self.cluster->fail(self, WARPLOOM_PLACE(foreign_address), "OOB-SHARED",
                      "the address of an object that is not in this CTA's shared memory");
 }
 
 uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
   Thread& self = thread();
   if (rank >= self.cluster->size())
-    self.cluster->fail(self, WARPLOOM_PC, "OOB-SHARED",
+    self.cluster->fail(self, WARPLOOM_PLACE(map_to_rank), "OOB-SHARED",
                        fmt::format("mapa to CTA {} in a cluster of {}", rank, self.cluster->size()));
   return (address & offset_mask) | rank << rank_shift;
 }
 
 void* shared_memory(const void* address, size_t bytes, bool write, const void* value) noexcept {
   Thread& self = thread();
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(shared_memory);
   self.cluster->step(self, pc);
   const auto offset = static_cast<const std::byte*>(address) - self.cta->alias;
   if (offset < 0 || !self.cluster->inside(*self.cta, static_cast<uint64_t>(offset), bytes))
@@ -246,23 +245,23 @@ void* shared_memory(const void* address, size_t bytes, bool write, const void* v
 
 void check_global(const void* address, size_t bytes, bool write, const void* value) noexcept {
   Thread& self = thread();
-  self.cluster->count_beat(self, WARPLOOM_PC);
+  self.cluster->count_beat(self, WARPLOOM_PLACE(check_global));
   // As numbers: a kernel may come with any address.
   const auto* const end = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + bytes);
-  self.cluster->check_unfinished(self, WARPLOOM_PC, address, end, write);
+  self.cluster->check_unfinished(self, WARPLOOM_PLACE(check_global), address, end, write);
   if (self.cluster->tensor(address, end, write) == nullptr)
-    self.cluster->fail(self, WARPLOOM_PC, "OOB-GLOBAL",
+    self.cluster->fail(self, WARPLOOM_PLACE(check_global), "OOB-GLOBAL",
                        fmt::format("a {} of {} bytes outside the launch's {}tensors", write ? "store" : "load", bytes,
                                    write ? "writable " : ""));
   if (misaligned(reinterpret_cast<uintptr_t>(address), bytes))
-    fail_misaligned(self, WARPLOOM_PC, "global", bytes, write);
+    fail_misaligned(self, WARPLOOM_PLACE(check_global), "global", bytes, write);
   if (check::Watch* watch = self.cluster->watch())
-    watch->global_access(self, WARPLOOM_PC, address, bytes, write, value);
+    watch->global_access(self, WARPLOOM_PLACE(check_global), address, bytes, write, value);
 }
 
 uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept {
   Thread& self = thread();
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(fetch_add_global);
   self.cluster->step(self, pc);
   const void* address = counter;
   if (!self.cluster->launch().config->talks_across_clusters)
@@ -284,17 +283,17 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, 
 }
 void fence(MemoryScope scope) noexcept {
   Thread& self = thread();
-  self.cluster->step(self, WARPLOOM_PC);
+  self.cluster->step(self, WARPLOOM_PLACE(fence));
   if (check::Watch* watch = self.cluster->watch()) watch->fence(self, scope);
 }
 void fence_shared(bool release) noexcept {
   Thread& self = thread();
-  self.cluster->step(self, WARPLOOM_PC);
+  self.cluster->step(self, WARPLOOM_PLACE(fence_shared));
   if (check::Watch* watch = self.cluster->watch(); watch != nullptr && release) watch->fence_shared_release(self);
 }
 
 bool elect(uint32_t mask) noexcept {
-  collective(WARPLOOM_PC, "elect.sync", mask, {}, [](const Collective&) {});
+  collective(WARPLOOM_PLACE(elect), "elect.sync", mask, {}, [](const Collective&) {});
   return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));
 }
 
@@ -319,21 +318,21 @@ constexpr char wgmma_wait_text[] = "wgmma.wait_group";
 
 void syncwarp(uint32_t mask) noexcept {
   if (mask != whole_warp) [[unlikely]]
-    return sync_some(WARPLOOM_PC, mask);
-  if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PC);
+    return sync_some(WARPLOOM_PLACE(syncwarp), mask);
+  if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PLACE(syncwarp));
 }
 void post_sync() noexcept {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
   // Where lanes wait in it, it is a barrier like any other.
-  if (cluster.runs_ahead() && !self.warp->whole.meets) return cluster.post_sync(self, WARPLOOM_PC);
-  if (!pass_baton(self, syncwarp_text)) sync_all(WARPLOOM_PC);
+  if (cluster.runs_ahead() && !self.warp->whole.meets) return cluster.post_sync(self, WARPLOOM_PLACE(post_sync));
+  if (!pass_baton(self, syncwarp_text)) sync_all(WARPLOOM_PLACE(post_sync));
 }
 
 uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
   static constexpr const char* names[] = {"shfl.sync.idx", "shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down"};
   Thread& self = thread();
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(shuffle);
   collective(pc, names[static_cast<int>(mode)], mask, {.a = value, .b = lane}, [&](const Collective& all) {
     for (Thread* to : thread().warp->lanes) {
       const uint32_t l = to->id.lane;
@@ -357,61 +356,67 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
 }
 
 uint32_t uniform(uint32_t value) noexcept {
-  uniform_operation(WARPLOOM_PC, "redux.sync.or", {.a = value}, [](const Collective&) {});
+  uniform_operation(WARPLOOM_PLACE(uniform), "redux.sync.or", {.a = value}, [](const Collective&) {});
   return value;
 }
 
 void bar_sync(uint32_t id, uint32_t threads) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(bar_sync);
   uniform_operation(pc, "bar.sync", {.a = id, .b = threads},
                     [&](const Collective&) { thread().cluster->named_barrier(*thread().warp, pc, id, threads, true); });
 }
 
 void bar_arrive(uint32_t id, uint32_t threads) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(bar_arrive);
   uniform_operation(pc, "bar.arrive", {.a = id, .b = threads}, [&](const Collective&) {
     thread().cluster->named_barrier(*thread().warp, pc, id, threads, false);
   });
 }
 
 void syncthreads() noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(syncthreads);
   warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
     Warp& warp = *thread().warp;
     thread().cluster->named_barrier(warp, pc, 0, static_cast<uint32_t>(warp.cta->threads.size()), true);
   });
 }
 
-void cluster_arrive(bool release) noexcept { thread().cluster->cluster_arrive(thread(), WARPLOOM_PC, release); }
-void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PC); }
+void cluster_arrive(bool release) noexcept {
+  thread().cluster->cluster_arrive(thread(), WARPLOOM_PLACE(cluster_arrive), release);
+}
+void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PLACE(cluster_wait)); }
 
 void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
-  thread().cluster->mbarrier_init(thread(), WARPLOOM_PC, barrier, count);
+  thread().cluster->mbarrier_init(thread(), WARPLOOM_PLACE(mbarrier_init), barrier, count);
 }
 void mbarrier_invalidate(uint32_t barrier) noexcept {
-  thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PC, barrier);
+  thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PLACE(mbarrier_invalidate), barrier);
 }
 void fence_mbarrier_init() noexcept {
-  thread().cluster->step(thread(), WARPLOOM_PC);
+  thread().cluster->step(thread(), WARPLOOM_PLACE(fence_mbarrier_init));
   if (check::Watch* watch = thread().cluster->watch()) watch->fence_mbarrier_init(thread());
 }
 void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept {
   Thread& self = thread();
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(mbarrier_arrive);
   if (self.cluster->post_arrival(self, pc, barrier, count, cluster_scope)) return;
   self.cluster->mbarrier_signal(self, pc, barrier, SignalKind::arrive, count, 0, cluster_scope);
 }
 void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_expect_tx, 1, bytes);
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_arrive_expect_tx), barrier,
+                                    SignalKind::arrive_expect_tx, 1, bytes);
 }
 void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::expect_tx, 0, bytes);
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_expect_tx), barrier, SignalKind::expect_tx, 0,
+                                    bytes);
 }
 void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::complete_tx, 0, bytes);
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_complete_tx), barrier, SignalKind::complete_tx, 0,
+                                    bytes);
 }
 void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
-  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PC, barrier, SignalKind::arrive_drop, count, 0);
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_arrive_drop), barrier, SignalKind::arrive_drop,
+                                    count, 0);
 }
 namespace {
 [[gnu::noinline]] void first_wait(Pc pc, uint32_t barrier, uint32_t phases) {
@@ -425,15 +430,15 @@ void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
   Script& s = script;
   const KnownBarrier& known = s.known_barrier(barrier);
   if (known.address != barrier || (known.warps & s.warp_bit) == 0 || (s.next != s.list && !s.runs_ahead)) [[unlikely]]
-    return first_wait(WARPLOOM_PC, barrier, phases);
+    return first_wait(WARPLOOM_PLACE(mbarrier_wait), barrier, phases);
   if (*known.phase != phases) {
-    if (!s.runs_ahead || *known.phase + 1 != phases) return first_wait(WARPLOOM_PC, barrier, phases);
+    if (!s.runs_ahead || *known.phase + 1 != phases) return first_wait(WARPLOOM_PLACE(mbarrier_wait), barrier, phases);
     // Here and not a few calls further down: the fewer frames a parked thread has, the less comes back with it.
     Thread& self = thread();
     auto* object = static_cast<Barrier*>(known.barrier);
-    if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PC, *object, phases) || object->state.phase != phases ||
-        !object->live) [[unlikely]]
-      return first_wait(WARPLOOM_PC, barrier, phases);
+    if (!self.warp->cluster->wait_at_gate(self, WARPLOOM_PLACE(mbarrier_wait), *object, phases) ||
+        object->state.phase != phases || !object->live) [[unlikely]]
+      return first_wait(WARPLOOM_PLACE(mbarrier_wait), barrier, phases);
   } else {
     s.thread->time = std::max(s.thread->time, *known.time);
   }
@@ -445,140 +450,145 @@ void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
   Cluster& cluster = *self.warp->cluster;
   // Where others wait in a meeting that should come next, something is wrong that is found in the usual way.
   if (!cluster.runs_ahead() || (self.warp->whole.meets && cluster.posted_for(self) == nullptr))
-    return first_wait(WARPLOOM_PC, barrier, phases);
-  cluster.post_phase_wait(self, WARPLOOM_PC, barrier, phases);
+    return first_wait(WARPLOOM_PLACE(post_phase_wait), barrier, phases);
+  cluster.post_phase_wait(self, WARPLOOM_PLACE(post_phase_wait), barrier, phases);
 }
 void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept {
-  thread().cluster->mbarrier_wait(thread(), WARPLOOM_PC, barrier, phases, true);
+  thread().cluster->mbarrier_wait(thread(), WARPLOOM_PLACE(mbarrier_wait_cluster), barrier, phases, true);
 }
 bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
-  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
+  return thread().cluster->mbarrier_test(thread(), WARPLOOM_PLACE(mbarrier_test), barrier, phases, cluster_scope);
 }
 Poll mbarrier_poll(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
-  return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PC, barrier, phases, cluster_scope);
+  return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PLACE(mbarrier_poll), barrier, phases, cluster_scope);
 }
 void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
-  thread().cluster->mbarrier_wait_unless(thread(), WARPLOOM_PC, poll, barrier, phases, cluster_scope);
+  thread().cluster->mbarrier_wait_unless(thread(), WARPLOOM_PLACE(mbarrier_wait_unless), poll, barrier, phases,
+                                         cluster_scope);
 }
 
 void fence_proxy_async(ProxyFence kind) noexcept {
-  thread().cluster->step(thread(), WARPLOOM_PC);
+  thread().cluster->step(thread(), WARPLOOM_PLACE(fence_proxy_async));
   check::Watch* watch = thread().cluster->watch();
   if (watch != nullptr && kind != ProxyFence::global && kind != ProxyFence::acquire)
     watch->fence_proxy_async(thread(), kind == ProxyFence::release, kind != ProxyFence::all);
   if (watch != nullptr && (kind == ProxyFence::global || kind == ProxyFence::all)) watch->fence_proxy_global(thread());
 }
 void tcgen05_fence(bool before) noexcept {
-  thread().cluster->step(thread(), WARPLOOM_PC);
+  thread().cluster->step(thread(), WARPLOOM_PLACE(tcgen05_fence));
   if (check::Watch* watch = thread().cluster->watch()) watch->tensor_fence(thread(), before);
 }
 
 void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
               int cta_mask) noexcept {
-  thread().cluster->tma_load(thread(), WARPLOOM_PC, cta_group, destination, map, barrier, at, cta_mask);
+  thread().cluster->tma_load(thread(), WARPLOOM_PLACE(tma_load), cta_group, destination, map, barrier, at, cta_mask);
 }
 void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
-  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at, {});
+  thread().cluster->tma_store(thread(), WARPLOOM_PLACE(tma_store), map, source, at, {});
 }
 void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
-  thread().cluster->tma_store(thread(), WARPLOOM_PC, map, source, at, operation);
+  thread().cluster->tma_store(thread(), WARPLOOM_PLACE(tma_reduce), map, source, at, operation);
 }
 void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept {
-  thread().cluster->tma_prefetch(thread(), WARPLOOM_PC, map, at);
+  thread().cluster->tma_prefetch(thread(), WARPLOOM_PLACE(tma_prefetch), map, at);
 }
 void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(publish_tensor_map);
   uniform_operation(
       pc, "tensormap.cp_fenceproxy", {.a = map, .b = reinterpret_cast<uintptr_t>(destination)},
       [&](const Collective&) { thread().cluster->publish_tensor_map(*thread().warp, pc, destination, map); });
 }
 void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept {
-  thread().cluster->bulk_load(thread(), WARPLOOM_PC, destination, source, bytes, barrier, cta_mask);
+  thread().cluster->bulk_load(thread(), WARPLOOM_PLACE(bulk_load), destination, source, bytes, barrier, cta_mask);
 }
 void bulk_store(void* destination, uint32_t source, uint32_t bytes, uint16_t byte_mask,
                 const BulkReduction& reduction) noexcept {
-  thread().cluster->bulk_store(thread(), WARPLOOM_PC, destination, source, bytes, byte_mask, reduction);
+  thread().cluster->bulk_store(thread(), WARPLOOM_PLACE(bulk_store), destination, source, bytes, byte_mask, reduction);
 }
 void bulk_send(uint32_t destination, uint32_t source, uint32_t bytes, uint32_t barrier,
                const BulkReduction& reduction) noexcept {
-  thread().cluster->bulk_send(thread(), WARPLOOM_PC, destination, source, bytes, barrier, reduction);
+  thread().cluster->bulk_send(thread(), WARPLOOM_PLACE(bulk_send), destination, source, bytes, barrier, reduction);
 }
 void bulk_prefetch(const void* source, uint32_t bytes) noexcept {
-  thread().cluster->bulk_prefetch(thread(), WARPLOOM_PC, source, bytes);
+  thread().cluster->bulk_prefetch(thread(), WARPLOOM_PLACE(bulk_prefetch), source, bytes);
 }
-void bulk_commit_group() noexcept { thread().cluster->bulk_commit(thread(), WARPLOOM_PC); }
+void bulk_commit_group() noexcept { thread().cluster->bulk_commit(thread(), WARPLOOM_PLACE(bulk_commit_group)); }
 void bulk_wait_group(uint32_t pending, bool read_only) noexcept {
-  thread().cluster->bulk_wait(thread(), WARPLOOM_PC, pending, read_only);
+  thread().cluster->bulk_wait(thread(), WARPLOOM_PLACE(bulk_wait_group), pending, read_only);
 }
 
 void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept {
-  thread().cluster->cp_async(thread(), WARPLOOM_PC, destination, source, bytes, source_bytes);
+  thread().cluster->cp_async(thread(), WARPLOOM_PLACE(cp_async), destination, source, bytes, source_bytes);
 }
 void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept {
-  thread().cluster->cp_async_arrive(thread(), WARPLOOM_PC, barrier, increment);
+  thread().cluster->cp_async_arrive(thread(), WARPLOOM_PLACE(cp_async_mbarrier_arrive), barrier, increment);
 }
-void cp_async_commit_group() noexcept { thread().cluster->cp_async_commit(thread(), WARPLOOM_PC); }
-void cp_async_wait_group(uint32_t pending) noexcept { thread().cluster->cp_async_wait(thread(), WARPLOOM_PC, pending); }
+void cp_async_commit_group() noexcept {
+  thread().cluster->cp_async_commit(thread(), WARPLOOM_PLACE(cp_async_commit_group));
+}
+void cp_async_wait_group(uint32_t pending) noexcept {
+  thread().cluster->cp_async_wait(thread(), WARPLOOM_PLACE(cp_async_wait_group), pending);
+}
 
 void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept {
-  thread().cluster->store_async(thread(), WARPLOOM_PC, destination, words, barrier);
+  thread().cluster->store_async(thread(), WARPLOOM_PLACE(store_async), destination, words, barrier);
 }
 
 void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept {
-  thread().cluster->clc_try_cancel(thread(), WARPLOOM_PC, response, barrier, multicast);
+  thread().cluster->clc_try_cancel(thread(), WARPLOOM_PLACE(clc_try_cancel), response, barrier, multicast);
 }
 bool clc_is_canceled(const uint32_t (&response)[4]) noexcept {
-  return thread().cluster->clc_is_canceled(thread(), WARPLOOM_PC, response);
+  return thread().cluster->clc_is_canceled(thread(), WARPLOOM_PLACE(clc_is_canceled), response);
 }
 Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept {
-  return thread().cluster->clc_first_cta(thread(), WARPLOOM_PC, response);
+  return thread().cluster->clc_first_cta(thread(), WARPLOOM_PLACE(clc_first_cta), response);
 }
 
 void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_alloc);
   uniform_operation(pc, "tcgen05.alloc", {.a = slot, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_alloc(*thread().warp, pc, cta_group, slot, columns);
   });
 }
 void tmem_relinquish(int cta_group) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_relinquish);
   warp_operation(pc, "tcgen05.relinquish_alloc_permit", {},
                  [&](const Collective&) { thread().cluster->tmem_relinquish(*thread().warp, pc, cta_group); });
 }
 void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_dealloc);
   uniform_operation(pc, "tcgen05.dealloc", {.a = base, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_dealloc(*thread().warp, pc, cta_group, base, columns);
   });
 }
 void tmem_load(const TmemForm& form, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_load);
   warp_operation(pc, "tcgen05.ld", {.a = address, .p = registers, .q = in_flight}, [&](const Collective& lanes) {
     thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, true);
   });
 }
 void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers, uint32_t address) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_store);
   warp_operation(pc, "tcgen05.st", {.a = address, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
     thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, false);
   });
 }
 void tmem_wait_load() noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_wait_load);
   warp_operation(pc, "tcgen05.wait::ld", {}, [&](const Collective&) {
     if (thread().cluster->alter("tcgen05.wait::ld", pc, nullptr).times > 0)
       thread().cluster->tmem_wait(*thread().warp, pc, true);
   });
 }
 void tmem_wait_store() noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(tmem_wait_store);
   warp_operation(pc, "tcgen05.wait::st", {},
                  [&](const Collective&) { thread().cluster->tmem_wait(*thread().warp, pc, false); });
 }
 void fragment_misuse(const char* what) noexcept {
   Thread& self = thread();
   self.cluster->fail(
-      self, WARPLOOM_PC, "FRAGMENT",
+      self, WARPLOOM_PLACE(fragment_misuse), "FRAGMENT",
       fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
 }
 
@@ -591,24 +601,28 @@ void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint3
   instruction.b = b;
   instruction.idesc = idesc;
   instruction.accumulate = accumulate;
-  thread().cluster->mma(thread(), WARPLOOM_PC, instruction);
+  thread().cluster->mma(thread(), WARPLOOM_PLACE(umma), instruction);
 }
-void umma(const MmaInstruction& instruction) noexcept { thread().cluster->mma(thread(), WARPLOOM_PC, instruction); }
+void umma(const MmaInstruction& instruction) noexcept {
+  thread().cluster->mma(thread(), WARPLOOM_PLACE(umma), instruction);
+}
 void tmem_copy(TmemCopy shape, Expand expand, int cta_group, uint32_t destination, uint64_t source) noexcept {
-  thread().cluster->tmem_copy(thread(), WARPLOOM_PC, shape, expand, cta_group, destination, source);
+  thread().cluster->tmem_copy(thread(), WARPLOOM_PLACE(tmem_copy), shape, expand, cta_group, destination, source);
 }
 void tmem_shift_down(int cta_group, uint32_t address) noexcept {
-  thread().cluster->tmem_shift(thread(), WARPLOOM_PC, cta_group, address);
+  thread().cluster->tmem_shift(thread(), WARPLOOM_PLACE(tmem_shift_down), cta_group, address);
 }
 void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
-  thread().cluster->commit(thread(), WARPLOOM_PC, cta_group, barrier, cta_mask);
+  thread().cluster->commit(thread(), WARPLOOM_PLACE(umma_commit), cta_group, barrier, cta_mask);
 }
 
 void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
-  thread().cluster->post_wgmma(thread(), WARPLOOM_PC, form, lane);
+  thread().cluster->post_wgmma(thread(), WARPLOOM_PLACE(post_wgmma), form, lane);
 }
-bool post_wgmma_fence() noexcept { return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PC); }
-void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PC); }
+bool post_wgmma_fence() noexcept {
+  return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PLACE(post_wgmma_fence));
+}
+void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PLACE(post_wgmma_commit)); }
 namespace {
 [[gnu::noinline]] void wait_for_groups(Pc pc, uint32_t pending) {
   Thread& self = thread();
@@ -642,20 +656,20 @@ namespace {
 void wgmma_wait_group(uint32_t pending) noexcept {
   Thread& self = thread();
   if (self.warp->whole.meeting.common.a == pending && pass_baton(self, wgmma_wait_text)) return;
-  wait_for_groups(WARPLOOM_PC, pending);
+  wait_for_groups(WARPLOOM_PLACE(wgmma_wait_group), pending);
 }
 void post_wgmma_wait(uint32_t pending) noexcept {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
   if (!cluster.runs_ahead() || self.warp->whole.meets) return wgmma_wait_group(pending);
-  cluster.post_wgmma_wait(self, WARPLOOM_PC, pending);
+  cluster.post_wgmma_wait(self, WARPLOOM_PLACE(post_wgmma_wait), pending);
 }
 void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
-  thread().cluster->wgmma_misuse(thread(), WARPLOOM_PC, what, registers);
+  thread().cluster->wgmma_misuse(thread(), WARPLOOM_PLACE(wgmma_misuse), what, registers);
 }
 
 void set_max_registers(uint32_t count, bool increase) noexcept {
-  const Pc pc = WARPLOOM_PC;
+  const Pc pc = WARPLOOM_PLACE(set_max_registers);
   uniform_operation(pc, increase ? "setmaxnreg.inc" : "setmaxnreg.dec", {.a = count}, [&](const Collective&) {
     thread().cluster->set_max_registers(*thread().warp, pc, count, increase);
   });
@@ -702,7 +716,8 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
 
 void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
   matrix_operation(
-      WARPLOOM_PC, "stmatrix", true, {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles, transposed,
+      WARPLOOM_PLACE(store_matrix), "stmatrix", true, {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles,
+      transposed,
       [](std::byte* place, const uint32_t& word, uint32_t which) {
         const auto half = static_cast<uint16_t>(word >> 16 * which);
         std::memcpy(place, &half, sizeof(half));
@@ -711,18 +726,22 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
 }
 void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
   matrix_operation(
-      WARPLOOM_PC, "ldmatrix", false, {.a = row, .p = registers}, tiles, transposed,
+      WARPLOOM_PLACE(load_matrix), "ldmatrix", false, {.a = row, .p = registers}, tiles, transposed,
       [](const std::byte* place, uint32_t& word, uint32_t which) {
         std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
       },
       [](const std::byte* place, uint32_t& word) { std::memcpy(&word, place, sizeof(word)); });
 }
 
-void grid_dependency_wait() noexcept { thread().cluster->grid_dependency_wait(thread(), WARPLOOM_PC); }
-void grid_launch_dependents() noexcept { thread().cluster->grid_launch_dependents(thread(), WARPLOOM_PC); }
+void grid_dependency_wait() noexcept {
+  thread().cluster->grid_dependency_wait(thread(), WARPLOOM_PLACE(grid_dependency_wait));
+}
+void grid_launch_dependents() noexcept {
+  thread().cluster->grid_launch_dependents(thread(), WARPLOOM_PLACE(grid_launch_dependents));
+}
 
 void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept {
-  thread().cluster->name_barriers(thread(), WARPLOOM_PC, first, count, ring, side, signalled_by);
+  thread().cluster->name_barriers(thread(), WARPLOOM_PLACE(name_barriers), first, count, ring, side, signalled_by);
 }
 void name_role(const char* role) noexcept { thread().cluster->name_role(thread(), role); }
 void name_named_barrier(uint32_t id, const char* name) noexcept {

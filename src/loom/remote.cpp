@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "loom/check/operations.hpp"
 #include "loom/machine.hpp"
 #include "loom/units/reduction.hpp"
 
@@ -77,16 +78,16 @@ uint32_t& word_at(Pc pc, uint32_t address) {
 uint32_t rank_of(uint32_t address) noexcept {
   Thread& self = thread();
   if (self.cluster->owner(address) == nullptr)
-    self.cluster->fail(self, __builtin_return_address(0), "OOB-SHARED",
+    self.cluster->fail(self, WARPLOOM_PLACE(rank_of), "OOB-SHARED",
                        fmt::format("getctarank of 0x{:08x}, which names no CTA of the cluster", address));
   return address >> rank_shift;
 }
 void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept {
-  return thread().cluster->cluster_memory(thread(), __builtin_return_address(0), address, bytes,
+  return thread().cluster->cluster_memory(thread(), WARPLOOM_PLACE(cluster_memory), address, bytes,
                                           write ? ClusterAccess::store : ClusterAccess::load);
 }
 uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept {
-  const Pc pc = __builtin_return_address(0);
+  const Pc pc = WARPLOOM_PLACE(fetch_cluster);
   uint32_t& word = word_at(pc, address);
   const uint32_t old = word;
   reduce(operation, ReductionType::u32, reinterpret_cast<std::byte*>(&word), reinterpret_cast<const std::byte*>(&value),
@@ -94,12 +95,12 @@ uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) no
   return answered(pc, word, old);
 }
 uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept {
-  const Pc pc = __builtin_return_address(0);
+  const Pc pc = WARPLOOM_PLACE(exchange_cluster);
   uint32_t& word = word_at(pc, address);
   return answered(pc, word, std::exchange(word, value));
 }
 uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept {
-  const Pc pc = __builtin_return_address(0);
+  const Pc pc = WARPLOOM_PLACE(compare_exchange_cluster);
   uint32_t& word = word_at(pc, address);
   const uint32_t old = word;
   if (old == expected) word = desired;
@@ -107,26 +108,28 @@ uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t 
 }
 
 uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complete) noexcept {
-  return thread().cluster->mbarrier_arrive_token(thread(), __builtin_return_address(0), barrier, count, no_complete);
+  return thread().cluster->mbarrier_arrive_token(thread(), WARPLOOM_PLACE(mbarrier_arrive_token), barrier, count,
+                                                 no_complete);
 }
 uint32_t mbarrier_pending_count(uint64_t token) noexcept {
   if (check::Watch* watch = thread().cluster->watch())
-    watch->depends(__builtin_return_address(0), "mbarrier.pending_count");
+    watch->depends(WARPLOOM_PLACE(mbarrier_pending_count), "mbarrier.pending_count");
   return token_pending(token);
 }
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
-  const Pc pc = __builtin_return_address(0);
+  const Pc pc = WARPLOOM_PLACE(mbarrier_test_token);
   return self.cluster->mbarrier_test(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token), false,
                                      true);
 }
 void mbarrier_wait_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();
-  const Pc pc = __builtin_return_address(0);
+  const Pc pc = WARPLOOM_PLACE(mbarrier_wait_token);
   self.cluster->mbarrier_wait(self, pc, barrier, self.cluster->token_phases(self, pc, barrier, token));
 }
 void mbarrier_arrive_drop_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
-  thread().cluster->mbarrier_signal(thread(), __builtin_return_address(0), barrier, SignalKind::arrive_drop, 1, bytes);
+  thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_arrive_drop_expect_tx), barrier,
+                                    SignalKind::arrive_drop, 1, bytes);
 }
 
 }  // namespace native

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "loom/check/operations.hpp"
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
@@ -71,11 +72,11 @@ namespace native {
 
 void tensor_map_replace(uint32_t map, TensorMapField field, uint32_t which, uint64_t value) noexcept {
   Thread& self = *Cluster::current();
-  self.cluster->tensor_map_replace(self, __builtin_return_address(0), map, field, which, value);
+  self.cluster->tensor_map_replace(self, WARPLOOM_PLACE(tensor_map_replace), map, field, which, value);
 }
 void acquire_tensor_map(const TensorMap& map) noexcept {
   Thread& self = *Cluster::current();
-  self.cluster->acquire_tensor_map(self, __builtin_return_address(0), map);
+  self.cluster->acquire_tensor_map(self, WARPLOOM_PLACE(acquire_tensor_map), map);
 }
 
 }  // namespace native

@@ -55,7 +55,7 @@ inline constexpr Row operation_rows[] = {
     {"foreign_address", "cvta.to.shared", rows::own},
     {"map_to_rank", "mapa", rows::own},
     {"rank_of", "getctarank", rows::own},
-    {"check_shared", "ld.shared, st.shared", rows::memory},
+    {"shared_memory", "ld.shared, st.shared", rows::memory},
     {"store_matrix", "stmatrix", rows::lanes | rows::memory},
     {"load_matrix", "ldmatrix", rows::lanes | rows::memory},
     {"cluster_memory", "ld.shared::cluster, st.shared::cluster", rows::memory | rows::exits},

@@ -9,6 +9,7 @@
 #include "warploom/arch/cluster_memory.hpp"
 #include "warploom/arch/cp_async.hpp"
 #include "warploom/arch/mbarrier_token.hpp"
+#include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
 #include "warploom/arch/tensor_map_edit.hpp"
 #include "warploom/arch/tmem.hpp"
@@ -553,6 +554,131 @@ TEST(Points, ARequestBesideAFailure) {
                  }
                },
                {"CLC-AFTER-FAILURE"});
+}
+
+TEST(Points, AMapThatIsFencedTooEarly) {
+  // The fence counts when it comes behind the publication: before it, the map that is used is an old one.
+  struct Draft {
+    alignas(128) uint32_t box[32];
+    alignas(128) TensorMap map;
+    Mbarrier published[1], full[1];
+  };
+  always_fails({.threads = 64, .shared_bytes = sizeof(Draft)},
+               [](const Params& p) {
+                 auto& s = shared<Draft>();
+                 auto* const map = reinterpret_cast<TensorMap*>(p.words);
+                 TensorMapArgs args;
+                 args.type = TmaType::u32;
+                 args.rank = 2;
+                 args.address = p.words + 32;
+                 args.dims = {32, 1, 1, 1, 1};
+                 args.strides[0] = 128;
+                 args.box = {32, 1, 1, 1, 1};
+                 if (thread_index() == 0) {
+                   put(s.map, make_map(args));
+                   mbarrier_init(address(s.published[0]), 1);
+                   mbarrier_init(address(s.full[0]), 1);
+                   fence_mbarrier_init();
+                 }
+                 syncthreads();
+                 if (warp_index() == 0) {
+                   publish_tensor_map(map, address(s.map));
+                   if (lane_index() == 31) mbarrier_arrive(address(s.published[0]));
+                 } else if (lane_index() == 0) {
+                   if (p.buggy) acquire_tensor_map(*map);
+                   mbarrier_wait(address(s.published[0]), 1);
+                   if (!p.buggy) acquire_tensor_map(*map);
+                   mbarrier_arrive_expect_tx(address(s.full[0]), 128);
+                   tma_load<1>(address(s.box), *map, address(s.full[0]), Coord2{0, 0});
+                   mbarrier_wait(address(s.full[0]), 1);
+                 }
+               },
+               {"TMA-RULE"});
+}
+
+TEST(Points, APendingCountIsAlwaysAPoint) {
+  never_holds(
+      {.threads = 64, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 2);
+        if (thread_index() == 0) {
+          const MbarrierToken token = mbarrier_arrive_token(address(s.a[0]));
+          if (p.buggy) (void)mbarrier_pending_count(token);
+        }
+        if (thread_index() == 32) mbarrier_arrive(address(s.a[0]));
+      },
+      "mbarrier.pending_count");
+}
+
+TEST(Points, AWaitForGroupsIsItsThreadsOwn) {
+  // Another thread's wait says nothing of this thread's stores.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 if (thread_index() == 0) {
+                   for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], j);
+                   fence_proxy_async_shared();
+                   bulk_store(p.words, address(s.line), 16);
+                   bulk_commit_group();
+                   if (!p.buggy) bulk_wait_group<0>();
+                 }
+                 if (thread_index() == 32 && p.buggy) bulk_wait_group<0>();
+                 syncthreads();
+               },
+               {"EXIT-PENDING"});
+}
+
+TEST(Points, LanesThatNameEachOtherMeet) {
+  // Lanes of another mask wait for lanes that never come.
+  always_fails({.threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 if (lane_index() < 16) {
+                   if (lane_index() == 0) store_shared(&s.line[0], 1u);
+                   syncwarp(p.buggy ? 0xffffffffu : 0xffffu);
+                   if (lane_index() == 1) (void)load_shared(&s.line[0]);
+                 }
+               },
+               {"DIVERGENCE", "DEADLOCK"});
+}
+
+TEST(Points, AGridThatReadsTooEarly) {
+  struct Grid {
+    uint32_t* words;
+    bool first, buggy;
+  };
+  const auto kernel = [](const Grid& p) {
+    if (p.first) {
+      grid_launch_dependents();
+      if (block_index().x == 0 && thread_index() == 0) store_global(p.words, 1u);
+      return;
+    }
+    // The last cluster of the dependent grid errs: it, too, may start before the first grid has ended.
+    if (!p.buggy || block_index().x != 5) grid_dependency_wait();
+    if (thread_index() == 0) (void)load_global(p.words);
+  };
+  for (const Schedule& schedule : schedules()) {
+    SCOPED_TRACE(schedule.text());
+    for (const bool buggy : {false, true}) {
+      Memory memory;
+      const Launch launch{.grid = {6}, .tensors = memory.tensors()};
+      const Grid first{memory.words.data(), true, buggy}, second{memory.words.data(), false, buggy};
+      using Kernel = decltype(kernel);
+      const GridLaunch grids[] = {
+          {config_of(launch), &entry<std::remove_const_t<Kernel>, Grid>, &first, launch.tensors},
+          {config_of(launch), &entry<std::remove_const_t<Kernel>, Grid>, &second, launch.tensors}};
+      Options options = with(schedule);
+      options.check = true;
+      const std::vector<Outcome> outcomes = launch_dependent(grids, options);
+      if (!buggy) {
+        for (const Outcome& outcome : outcomes) expect_clean(outcome);
+      } else {
+        ASSERT_FALSE(outcomes.back().ok());
+        EXPECT_EQ(outcomes.back().report.findings[0].code, "PDL-EARLY") << to_text(outcomes.back().report);
+      }
+    }
+  }
 }
 
 }  // namespace
