@@ -1,0 +1,18 @@
+// Runs a program of the fuzzer on the loom under one schedule.
+#pragma once
+
+#include "fuzz/program.hpp"
+#include "warploom/loom/launch.hpp"
+
+namespace warploom::loom::fuzz {
+
+struct Ran {
+  Report report;              ///< of the first grid with a finding
+  std::vector<Point> points;  ///< of all grids
+  uint64_t values = 0;        ///< of everything that threads read, and of global memory in the end
+  bool clean() const { return report.clean(); }
+};
+
+Ran run(const Program& program, const Schedule& schedule, bool check);
+
+}  // namespace warploom::loom::fuzz
