@@ -16,8 +16,15 @@ bool is_crash(const Report& report) {
   return !report.clean() && codes.contains(report.findings.front().code);
 }
 
-Judgement bad(Kind kind, const Schedule& schedule, const Ran& ran) {
-  return {kind, schedule, ran.clean() ? "other values" : ran.report.findings.front().code, ran.report};
+Judgement bad(Kind kind, const Schedule& schedule, const Ran& ran, const char* values = "") {
+  return {kind, schedule, ran.clean() ? values : ran.report.findings.front().code, ran.report};
+}
+
+/// "", or how a run is not like the first.
+const char* difference(const Ran& ran, const Ran& first, const Trial& trial) {
+  if (!ran.clean()) return "a finding";
+  if (ran.read != first.read) return "threads read other values";
+  return trial.memory_at_end && ran.left != first.left ? "global memory ends with other values" : "";
 }
 
 }  // namespace
@@ -61,11 +68,13 @@ Judgement judge(const Program& program, const Trial& trial) {
   for (size_t i = 0; i < schedules.size(); ++i) {
     const Ran other = run(program, schedules[i], true);
     if (is_crash(other.report)) return bad(Kind::crashed, schedules[i], other);
-    if (!other.clean() || other.values != first.values) return bad(Kind::refuted, schedules[i], other);
+    if (const char* how = difference(other, first, trial); *how != '\0')
+      return bad(Kind::refuted, schedules[i], other, how);
     if (i > 1) continue;
     // The values do not depend on whether anybody watches.
     const Ran unwatched = run(program, schedules[i], false);
-    if (!unwatched.clean() || unwatched.values != first.values) return bad(Kind::refuted, schedules[i], unwatched);
+    if (const char* how = difference(unwatched, first, trial); *how != '\0')
+      return bad(Kind::refuted, schedules[i], unwatched, how);
   }
   return {};
 }
@@ -84,6 +93,7 @@ class Shrinker {
       drop_steps();
       smaller_machine();
       simpler_steps();
+      if (best_.steps() <= 24) drop_pairs();
       if (before.grids == best_.grids && before.counts == best_.counts && before.ctas == best_.ctas &&
           before.warps == best_.warps && before.clusters == best_.clusters)
         break;
@@ -161,6 +171,26 @@ class Shrinker {
               if (const auto at = std::find(body.begin(), body.end(), step); at != body.end()) body.erase(at);
           });
         }
+  }
+
+  /// An arrival and its wait, say, of which neither can go alone.
+  void drop_pairs() {
+    struct Place {
+      size_t grid, body, step;
+    };
+    std::vector<Place> places;
+    for (size_t g = 0; g < best_.grids.size(); ++g)
+      for (size_t w = 0; w < best_.grids[g].size(); ++w)
+        for (size_t i = best_.grids[g][w].size(); i-- > 0;) places.push_back({g, w, i});
+    for (size_t i = 0; i < places.size(); ++i)
+      for (size_t j = i + 1; j < places.size(); ++j)
+        if (attempt([&](Program& p) {
+              for (const Place& place : {places[i], places[j]}) {  // of one body the later step first
+                auto& body = p.grids[place.grid][place.body];
+                body.erase(body.begin() + static_cast<std::ptrdiff_t>(place.step));
+              }
+            }))
+          return drop_pairs();
   }
 
   void smaller_machine() {

@@ -20,7 +20,7 @@ enum class Kind : uint8_t {
 struct Judgement {
   Kind kind = Kind::holds;
   Schedule schedule;  ///< that refutes, or that the crash was on
-  std::string how;    ///< the code of the finding there, or "other values"
+  std::string how;    ///< the code of the finding there, or what is not equal
   Report report;
 };
 
@@ -30,6 +30,7 @@ std::vector<Schedule> schedules_for(const Program& program, uint32_t seeds);
 struct Trial {
   Schedule first{};  ///< the schedule that stands for all
   uint32_t seeds = 4;
+  bool memory_at_end = true;  ///< global memory must end as on the first schedule, even where nobody reads it
 };
 
 Judgement judge(const Program& program, const Trial& trial);

@@ -31,7 +31,8 @@ void clusters(Builder& b) {
   some(b, 4,
        {[](Builder& x) { x.ring(); }, [](Builder& x) { x.ring(); }, [](Builder& x) { x.multicast(); },
         [](Builder& x) { x.remote_words(); }, [](Builder& x) { x.cluster_phases(); },
-        [](Builder& x) { x.reductions(false); }, [](Builder& x) { x.unwaited_copy(); }});
+        [](Builder& x) { x.reductions(false); }, [](Builder& x) { x.unwaited_copy(); },
+        [](Builder& x) { x.pair_load(); }});
   if (!b.one_in(6)) b.sync_all();
   if (b.one_in(6)) {
     b.early_exit();

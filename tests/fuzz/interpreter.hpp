@@ -9,7 +9,8 @@ namespace warploom::loom::fuzz {
 struct Ran {
   Report report;              ///< of the first grid with a finding
   std::vector<Point> points;  ///< of all grids
-  uint64_t values = 0;        ///< of everything that threads read, and of global memory in the end
+  uint64_t read = 0;          ///< a hash of everything that threads read
+  uint64_t left = 0;          ///< of global memory in the end
   bool clean() const { return report.clean(); }
 };
 

@@ -309,6 +309,20 @@ void Builder::multicast() {
   }
 }
 
+void Builder::pair_load() {
+  // The odd CTA of a pair loads for itself, and the leader's barrier counts it.
+  if (!room(2, 0) || cells_ > 8) return;
+  const uint32_t full = barrier(1), told = barrier(1);
+  const Who loader = thread(1), leader = thread(0);
+  emit(loader, Op::arrive_expect, {full, 0}, 16);
+  emit(loader, Op::tma_load, {1, full, 0, 1});
+  emit(leader, Op::wait, {full, 0, 0}, 1);
+  if (one_in(4)) return;
+  emit(leader, Op::arrive, {told, 1, 1}, 1);
+  emit(loader, Op::wait, {told, 0, 1}, 1);
+  emit(loader, Op::load, {8, below(4)});
+}
+
 void Builder::remote_words() {
   if (!room(1, 2)) return;
   const uint32_t from = rank(), to = other_rank(from), full = barrier(1), c = cell();

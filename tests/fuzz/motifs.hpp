@@ -33,6 +33,7 @@ class Builder {
   void elected();
   void multicast();
   void remote_words();
+  void pair_load();
   void cluster_phases();
   void early_exit();
 

@@ -50,6 +50,8 @@ const char* one_of(std::initializer_list<const char*> list, uint32_t i) {
 /// Operand `value` in the form that the letter behind the colon asks for.
 std::string formatted(char form, uint32_t value) {
   switch (form) {
+    case '8': return fmt::format("{}", 8 * value);
+    case 'P': return value != 0 ? " (cta_group::2)" : "";
     case 's': return value != 0 ? " + r" : "";
     case 'S': return value != 0 ? " (cluster)" : "";
     case '#': return fmt::format("{:#x}", value);

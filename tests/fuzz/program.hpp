@@ -51,6 +51,7 @@ uint32_t parse_domain(std::string_view name);
   X(send_reduce, "CCBRr", "bulk_send_reduce {4:r} cell{0}@{3}, cell{1} -> bar{2}@{3}")                    \
   X(bulk_load, "CBGm2Y", "bulk_load cell{0} = {3:g}{2}, {4} bytes -> bar{1}")                             \
   X(bulk_load_multicast, "CBG-m", "bulk_load_multicast cell{0} = in{2}, 16 bytes -> bar{1}, CTAs {4:#x}") \
+  X(tma_load, "m2BRm2.", "cp.async.bulk.tensor cell{0:8} = a row of in -> bar{1}@{2}{3:P}")               \
   X(bulk_store, "GC--Y", "bulk_store g{0} = cell{1}, {4} bytes")                                          \
   X(bulk_store_masked, "GC--M", "bulk_store_masked g{0} = cell{1}, bytes {4:#x}")                         \
   X(bulk_reduce, "GC--r", "bulk_reduce {4:r} g{0}, cell{1}")                                              \
