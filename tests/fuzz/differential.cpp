@@ -83,7 +83,8 @@ namespace {
 
 class Shrinker {
  public:
-  Shrinker(const Program& program, const Trial& trial) : best_(program), trial_(trial) {}
+  Shrinker(const Program& program, const Trial& trial)
+      : best_(program), trial_(trial), how_(judge(program, trial).how) {}
 
   Program shrunk() {
     // Each round tries everything once; a program of some dozens of steps takes three or four rounds.
@@ -105,6 +106,7 @@ class Shrinker {
   bool keep(const Program& candidate) {
     const Judgement judgement = judge(candidate, trial_);
     if (judgement.kind != Kind::refuted && judgement.kind != Kind::crashed) return false;
+    if (judgement.how != how_) return false;  // refuted, but for another reason
     best_ = candidate;
     return true;
   }
@@ -242,6 +244,7 @@ class Shrinker {
 
   Program best_;
   Trial trial_;
+  std::string how_;
 };
 
 }  // namespace
