@@ -54,19 +54,22 @@ std::vector<Schedule> schedules_for(const Program& program, uint32_t seeds) {
 }
 
 Judgement judge(const Program& program, const Trial& trial) {
-  const Ran first = run(program, trial.first, true);
+  Ran first = run(program, trial.first, true, trial.without);
+  std::erase_if(first.points, [&](const Point& point) {
+    return std::find(trial.without.begin(), trial.without.end(), point.operation) != trial.without.end();
+  });
   if (is_crash(first.report)) return bad(Kind::crashed, trial.first, first);
   if (!first.clean()) return {Kind::finding, trial.first, first.report.findings.front().code, {}};
   if (!first.points.empty()) {
     // Nothing is claimed, but the machine must bear it.
     const Schedule other{Policy::random, 3};
-    const Ran second = run(program, other, true);
+    const Ran second = run(program, other, true, trial.without);
     if (is_crash(second.report)) return bad(Kind::crashed, other, second);
     return {Kind::points, trial.first, {}, {}};
   }
   const std::vector<Schedule> schedules = schedules_for(program, trial.seeds);
   for (size_t i = 0; i < schedules.size(); ++i) {
-    const Ran other = run(program, schedules[i], true);
+    const Ran other = run(program, schedules[i], true, trial.without);
     if (is_crash(other.report)) return bad(Kind::crashed, schedules[i], other);
     if (const char* how = difference(other, first, trial); *how != '\0')
       return bad(Kind::refuted, schedules[i], other, how);

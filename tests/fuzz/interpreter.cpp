@@ -440,7 +440,7 @@ uint64_t hash_of(const void* bytes, size_t count, uint64_t hash) {
 
 }  // namespace
 
-Ran run(const Program& program, const Schedule& schedule, bool check) {
+Ran run(const Program& program, const Schedule& schedule, bool check, const std::vector<std::string>& without) {
   Memory& m = memory();
   for (uint32_t i = 0; i < cell_count; ++i)
     for (uint32_t w = 0; w < 4; ++w) m.g[i].words[w] = 0;
@@ -495,6 +495,7 @@ Ran run(const Program& program, const Schedule& schedule, bool check) {
   options.processors = program.processors;
   options.step_limit = 1'000'000;
   options.check = check;
+  for (const std::string& code : without) options.suppressed.push_back({.code = code});
   Ran ran;
   const auto take = [&](Outcome&& outcome) {
     ran.points.insert(ran.points.end(), outcome.points.begin(), outcome.points.end());

@@ -14,6 +14,7 @@ struct Ran {
   bool clean() const { return report.clean(); }
 };
 
-Ran run(const Program& program, const Schedule& schedule, bool check);
+/// `without`: findings of the checker that are let pass, by their codes.
+Ran run(const Program& program, const Schedule& schedule, bool check, const std::vector<std::string>& without = {});
 
 }  // namespace warploom::loom::fuzz

@@ -32,7 +32,8 @@ struct Arguments {
 
 constexpr const char* usage =
     R"(usage: test_fuzz [--domain NAME]... [--seconds S] [--programs N] [--seed FIRST] [--shrink] [--replay SEED]
-                 [--first SCHEDULE] [--seeds N] [--show N] [--ignore-memory-at-end]
+                 [--first SCHEDULE] [--seeds N] [--show N] [--without RULE]...
+                 [--ignore-memory-at-end]
 
 Random kernels, each run under the checker on one schedule and, where that says that it holds on all, on others.
   --domain NAME      lanes, clusters, tensor-memory, wgmma, global, atomics, tests, registers, launch-control,
@@ -45,6 +46,7 @@ Random kernels, each run under the checker on one schedule and, where that says 
   --first SCHEDULE   the schedule that stands for all (eager)
   --seeds N          random schedules that it is held against (4)
   --show N           refutations that are printed (20)
+  --without RULE     as if the checker had no findings of this code, or took this operation for no point
   --ignore-memory-at-end   global memory may end with other values where nobody reads them
 Exit status: 0, or 1 where something was refuted. Other arguments are GoogleTest's.
 )";
@@ -96,6 +98,8 @@ Arguments parse(int argc, char** argv) {
       arguments.replay = static_cast<uint64_t>(number(value));
     } else if (option == "--seeds") {
       arguments.trial.seeds = static_cast<uint32_t>(number(value));
+    } else if (option == "--without") {
+      arguments.trial.without.push_back(value);
     } else if (option == "--show") {
       arguments.most_shown = static_cast<uint64_t>(number(value));
     } else if (option == "--first") {
