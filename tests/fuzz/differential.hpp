@@ -30,8 +30,8 @@ std::vector<Schedule> schedules_for(const Program& program, uint32_t seeds);
 struct Trial {
   Schedule first{};  ///< the schedule that stands for all
   uint32_t seeds = 4;
-  /// A checker that knows less: codes of findings it does not have, and operations that it takes for no points. What
-  /// it then misses must be refuted, or the fuzzer is blind there.
+  /// A checker that knows less: codes of findings it does not have, and operations that it takes for no points
+  /// ("points": all of them). What it then misses must be refuted, or the fuzzer is blind there.
   std::vector<std::string> without{};
   bool memory_at_end = true;  ///< global memory must end as on the first schedule, even where nobody reads it
 };

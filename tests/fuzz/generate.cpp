@@ -22,7 +22,7 @@ void some(Builder& b, uint32_t most, std::initializer_list<Motif> motifs) {
 void lanes(Builder& b) {
   b.shape(1, 1 + b.below(2));
   some(b, 4,
-       {[](Builder& x) { x.among_lanes(); }, [](Builder& x) { x.among_lanes(); }, [](Builder& x) { x.elected(); },
+       {[](Builder& x) { x.among_lanes(); }, [](Builder& x) { x.matrices(); }, [](Builder& x) { x.elected(); },
         [](Builder& x) { x.hand_over(); }, [](Builder& x) { x.ring(); }, [](Builder& x) { x.named_barriers(); }});
 }
 
@@ -55,22 +55,23 @@ void wgmma(Builder& b) {
 
 void global(Builder& b) {
   b.shape(1 + (b.one_in(4) ? 1 : 0), 1 + b.below(2));
-  some(b, 4,
-       {[](Builder& x) { x.ring(); }, [](Builder& x) { x.stores_out(); }, [](Builder& x) { x.global_hand_over(); },
-        [](Builder& x) { x.global_hand_over(); }, [](Builder& x) { x.same_stores(); },
-        [](Builder& x) { x.cp_async_groups(); }, [](Builder& x) { x.increments(); },
-        [](Builder& x) {
-          if (x.one_in(3)) x.unwaited_copy();
-        }});
+  some(
+      b, 4,
+      {[](Builder& x) { x.ring(); }, [](Builder& x) { x.stores_out(); }, [](Builder& x) { x.tensor_stores(); },
+       [](Builder& x) { x.global_hand_over(); }, [](Builder& x) { x.global_hand_over(); },
+       [](Builder& x) { x.same_stores(); }, [](Builder& x) { x.cp_async_groups(); }, [](Builder& x) { x.increments(); },
+       [](Builder& x) {
+         if (x.one_in(3)) x.unwaited_copy();
+       }});
 }
 
 void atomics(Builder& b) {
   b.shape(1 + b.below(2), 1 + b.below(2), b.one_in(8) ? 2 : 1);
   some(b, 3,
        {[](Builder& x) { x.reductions(false); }, [](Builder& x) { x.reductions(true); },
-        [](Builder& x) { x.tickets(false); }, [](Builder& x) { x.tickets(true); },
-        [](Builder& x) { x.atomic_beside_reduction(false); }, [](Builder& x) { x.atomic_beside_reduction(true); },
-        [](Builder& x) { x.hand_over(); }});
+        [](Builder& x) { x.tensor_stores(); }, [](Builder& x) { x.tickets(false); },
+        [](Builder& x) { x.tickets(true); }, [](Builder& x) { x.atomic_beside_reduction(false); },
+        [](Builder& x) { x.atomic_beside_reduction(true); }, [](Builder& x) { x.hand_over(); }});
   if (!b.one_in(6)) b.sync_all();
 }
 
@@ -78,8 +79,8 @@ void tests(Builder& b) {
   b.shape(1 + (b.one_in(6) ? 1 : 0), 1 + b.below(2));
   some(b, 4,
        {[](Builder& x) { x.tests(); }, [](Builder& x) { x.tests(); }, [](Builder& x) { x.tokens(); },
-        [](Builder& x) { x.drops(); }, [](Builder& x) { x.byte_splits(); }, [](Builder& x) { x.increments(); },
-        [](Builder& x) { x.shared_counter(); }, [](Builder& x) { x.ring(); }});
+        [](Builder& x) { x.drops(); }, [](Builder& x) { x.used_again(); }, [](Builder& x) { x.byte_splits(); },
+        [](Builder& x) { x.increments(); }, [](Builder& x) { x.shared_counter(); }, [](Builder& x) { x.ring(); }});
 }
 
 void registers(Builder& b) {
@@ -261,7 +262,10 @@ Program generate(Domain domain, uint64_t seed) {
       break;
   }
   constexpr uint32_t mutations[] = {0, 0, 1, 1, 1, 1, 2, 3};
-  const uint32_t more = domain == Domain::dependents || domain == Domain::launch_control ? random.below(2) : 0;
+  const uint32_t more = domain == Domain::dependents ? 1 + random.below(2)
+                        : domain == Domain::launch_control || domain == Domain::wgmma || domain == Domain::registers
+                            ? random.below(2)
+                            : 0;
   for (uint32_t i = mutations[random.below(8)] + more; i > 0; --i) mutate(program, random);
   return program;
 }

@@ -13,6 +13,7 @@
 #include "warploom/arch/cp_async.hpp"
 #include "warploom/arch/fence.hpp"
 #include "warploom/arch/global.hpp"
+#include "warploom/arch/matrix.hpp"
 #include "warploom/arch/mbarrier_token.hpp"
 #include "warploom/arch/named_barrier.hpp"
 #include "warploom/arch/pdl.hpp"
@@ -51,7 +52,7 @@ struct Memory {
   alignas(128) Cell g[cell_count];
   alignas(128) Cell in[cell_count];
   alignas(128) std::byte operands[a_bytes];
-  TensorMap map;  ///< of `in`: a row is a cell
+  TensorMap map, map_of_g;  ///< of `in` and `g`: a row is a cell
   uint32_t out[most_threads];
 };
 
@@ -136,6 +137,17 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       for (const uint32_t one : all.words) read(one);
       break;
     }
+    case Op::store_matrix: {
+      const uint32_t registers[1] = {n + lane_index()};
+      store_matrix<1>(cell((x[0] + lane_index() % 8) % cell_count), registers);
+      break;
+    }
+    case Op::load_matrix: {
+      uint32_t registers[1];
+      load_matrix<1>(cell((x[0] + lane_index() % 8) % cell_count), registers);
+      read(registers[0]);
+      break;
+    }
     case Op::store_remote: store_cluster(word(x[0], x[1], x[2]), n); break;
     case Op::load_remote: read(load_cluster<uint32_t>(word(x[0], x[1], x[2]))); break;
     case Op::store_async: {
@@ -156,6 +168,17 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       row.rank = 2;
       row.c[1] = 1;
       native::tma_load(1 + x[3], cell(8 * x[0]).value, m.map, barrier(x[1], x[2]).value, row, -1);
+      break;
+    }
+    case Op::tma_store:
+    case Op::tma_reduce: {
+      TmaCoordinates row{};
+      row.rank = 2;
+      row.c[1] = static_cast<int32_t>(x[1]);
+      if (step.op == Op::tma_store)
+        native::tma_store(m.map_of_g, cell(8 * x[0]).value, row);
+      else
+        native::tma_reduce(static_cast<Reduction>(n % 8), m.map_of_g, cell(8 * x[0]).value, row);
       break;
     }
     case Op::bulk_store: bulk_store(&m.g[x[0]], cell(x[1]), n); break;
@@ -195,6 +218,8 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       read(native::fetch_add_global(&m.g[x[0]].words[x[1]], n, static_cast<MemoryOrder>(x[2]),
                                     static_cast<MemoryScope>(x[3])));
       break;
+    case Op::init: mbarrier_init(barrier(x[0]), n); break;
+    case Op::invalidate: mbarrier_invalidate(barrier(x[0])); break;
     case Op::arrive: native::mbarrier_arrive(barrier(x[0], x[1]).value, n, x[2] != 0); break;
     case Op::arrive_expect: mbarrier_arrive_expect_tx(barrier(x[0], x[1]), n); break;
     case Op::expect: mbarrier_expect_tx(barrier(x[0], x[1]), n); break;
@@ -242,6 +267,7 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       if (v_.has_token) mbarrier_wait_token(barrier(x[0]), v_.token);
       break;
     case Op::syncwarp: syncwarp(n); break;
+    case Op::sync_before_signal: syncwarp_before_signal(); break;
     case Op::elect: read(elect_one(n) ? 1 : 0); break;
     case Op::shuffle: read(native::shuffle(static_cast<native::Shuffle>(x[0]), n, v_.r, x[1])); break;
     case Op::bar_sync: bar_sync(x[0], 32 * x[1]); break;
@@ -305,6 +331,7 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       native::tmem_copy(TmemCopy::m128x256b, Expand::none, 1, v_.base + 4 * x[0],
                         encode_smem_descriptor(fields(large().a[x[1]])).bits);
       break;
+    case Op::tmem_shift: native::tmem_shift_down(1, v_.base + 4 * x[0]); break;
     case Op::commit: native::umma_commit(1, barrier(x[0]).value, n == 0 ? -1 : static_cast<int>(n)); break;
     case Op::load_operand: {
       std::byte* const tile = x[1] != 0 ? large().b[x[0]] : large().a[x[0]];
@@ -328,6 +355,8 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
       else
         native::wgmma_wait_group(n);
       break;
+    case Op::wgmma_wait_before_signal: native::wgmma_wait_group_before_signal(n); break;
+    case Op::wait_before_wgmma: mbarrier_wait<Scope::cta, true>(barrier(x[0]), n); break;
     case Op::wgmma_read:
       if ((v_.products >> x[0] & 1) == 0) break;  // nothing is there
       for (int i = 0; i < 4; ++i) read(as_bits(fragments->d[x[0]][i]));
@@ -427,6 +456,8 @@ Memory& memory() {
     args.strides[0] = sizeof(Cell);
     args.box = {4, 1, 1, 1, 1};
     made->map = *encode_tensor_map(args, Chip::sm100);
+    args.address = made->g;
+    made->map_of_g = *encode_tensor_map(args, Chip::sm100);
     return made;
   }();
   return *kept;
@@ -465,7 +496,8 @@ Ran run(const Program& program, const Schedule& schedule, bool check, const std:
       for (const Step& step : body) {
         lanes |= step.lanes;
         writes = writes || step.op == Op::store_global || step.op == Op::bulk_store || step.op == Op::bulk_reduce ||
-                 step.op == Op::fetch_global || step.op == Op::bulk_store_masked;
+                 step.op == Op::fetch_global || step.op == Op::bulk_store_masked || step.op == Op::tma_store ||
+                 step.op == Op::tma_reduce;
       }
       bodies.push_back({body.data(), static_cast<uint32_t>(body.size()), lanes});
     }
@@ -483,7 +515,7 @@ Ran run(const Program& program, const Schedule& schedule, bool check, const std:
     config.threads = 32u * program.warps;
     config.shared_bytes = tensors_used ? sizeof(StorageWithOperands) : sizeof(Storage);
     config.launch_control = program.uses(Op::try_cancel);
-    config.talks_across_clusters = program.uses_any({Op::fetch_global, Op::bulk_reduce});
+    config.talks_across_clusters = program.uses_any({Op::fetch_global, Op::bulk_reduce, Op::tma_reduce});
     config.registers = program.registers;
     grids.push_back({config, tensors_used ? &tensor_entry : &plain_entry, &p, tensors[g]});
   }

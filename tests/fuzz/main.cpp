@@ -47,6 +47,7 @@ Random kernels, each run under the checker on one schedule and, where that says 
   --seeds N          random schedules that it is held against (4)
   --show N           refutations that are printed (20)
   --without RULE     as if the checker had no findings of this code, or took this operation for no point
+                     (`points`: none for one)
   --ignore-memory-at-end   global memory may end with other values where nobody reads them
 Exit status: 0, or 1 where something was refuted. Other arguments are GoogleTest's.
 )";

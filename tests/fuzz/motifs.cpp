@@ -275,7 +275,10 @@ void Builder::elected() {
   if (per_lane) {
     emit(warp, Op::arrive, {full, r}, 1);
   } else {
-    emit(warp, Op::syncwarp, {}, all_lanes);
+    if (one_in(2))
+      emit(warp, Op::sync_before_signal);
+    else
+      emit(warp, Op::syncwarp, {}, all_lanes);
     emit(warp, Op::elect, {}, all_lanes);
     emit(warp, Op::skip, {0, 1}, 0);
     emit(warp, Op::arrive, {full, r}, 1);
@@ -283,6 +286,27 @@ void Builder::elected() {
   const Who reader = one_in(3) ? warp_of(other) : other;
   emit(reader, Op::wait, {full, 0, 0}, 1);
   emit(reader, Op::load_wide, {c});
+}
+
+void Builder::matrices() {
+  if (cells_ > 4) return;
+  const Who warp{static_cast<uint8_t>(rank()), static_cast<uint8_t>(below(p_.warps)), all_lanes};
+  const uint32_t c = cells_;
+  cells_ += 8;
+  if (one_in(2)) emit({warp.rank, warp.warp, 1u << below(32)}, Op::store, {c + below(8), below(4)}, 3);
+  emit(warp, Op::syncwarp, {}, all_lanes);
+  emit(warp, Op::store_matrix, {c}, 2);
+  if (one_in(2) && p_.warps > 1) {
+    const Who other{warp.rank, static_cast<uint8_t>((warp.warp + 1) % p_.warps), all_lanes};
+    const uint32_t id = named_++ % 15 + 1;
+    emit(warp, Op::bar_arrive, {id, 2});
+    emit(other, Op::bar_sync, {id, 2});
+    emit(other, Op::load_matrix, {c});
+  } else {
+    emit(warp, Op::syncwarp, {}, all_lanes);
+    emit(warp, Op::load_matrix, {c});
+    emit({warp.rank, warp.warp, 1u << below(32)}, Op::load_wide, {c + below(8)});
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------- clusters
@@ -387,6 +411,27 @@ void Builder::stores_out() {
   emit(writer, Op::arrive, {b, r}, 1);
   emit(list[1], Op::wait, {b, 0, 0}, 1);
   emit(list[1], Op::load_global, {g, below(4), 1});
+}
+
+void Builder::tensor_stores() {
+  const uint32_t r = rank();
+  const std::vector<Who> list = threads(2, r);
+  if (list.size() < 2 || !room(1, 1) || cells_ > 0) return;
+  const uint32_t c = cell(), g = global_cell(), b = barrier(2);
+  for (const Who& who : list) {
+    const bool reduces = one_in(2);
+    if (&who == &list[0] || !reduces) {
+      emit(list[0], Op::store_wide, {c}, 1);
+      emit(list[0], Op::fence, {proxy_shared});
+    }
+    emit(list[0], reduces ? Op::tma_reduce : Op::tma_store, {0, g}, below(8));
+    emit(list[0], Op::bulk_commit);
+    emit(list[0], Op::bulk_wait, {}, 0);
+    emit(who, Op::arrive, {b, r}, 1);
+  }
+  const Who reader = thread(r);
+  emit(reader, Op::wait, {b, 0, 0}, 1);
+  emit(reader, Op::load_global, {g, below(4), 1});
 }
 
 void Builder::global_hand_over() {
@@ -640,7 +685,7 @@ void Builder::tokens() {
     case 1: {  // the noComplete arrival comes before the other one
       const uint32_t go = barrier(1);
       emit(list[0], Op::arrive_no_complete, {b}, 1);
-      if (one_in(8)) emit(list[0], Op::pending_count);
+      if (one_in(4)) emit(list[0], Op::pending_count);
       emit(list[0], Op::arrive, {go, r}, 1);
       emit(list[1], Op::wait, {go, 0, 0}, 1);
       emit(list[1], Op::arrive, {b, r}, 1);
@@ -702,6 +747,26 @@ void Builder::byte_splits() {
   emit(thread(r), Op::wait, {b, 0, 0}, 1);
 }
 
+void Builder::used_again() {
+  const uint32_t r = rank();
+  const std::vector<Who> list = threads(2, r);
+  if (list.size() < 2 || !room(1, 1)) return;
+  const uint32_t b = barrier(1), c = cell();
+  for (uint32_t i = 0; i < 2; ++i) {
+    emit(list[0], Op::store, {c, 0}, i);
+    emit(list[0], Op::arrive, {b, r}, 1);
+    emit(list[1], Op::wait, {b, 0, 0}, 1);
+    emit(list[1], Op::load, {c, 0});
+    if (i == 1) break;
+    for (uint8_t w = 0; w < p_.warps; ++w) emit({static_cast<uint8_t>(r), w, all_lanes}, Op::syncthreads);
+    const Who& maker = list[below(2)];
+    emit(maker, Op::invalidate, {b});
+    emit(maker, Op::init, {b}, 1);
+    emit(maker, Op::fence, {9});
+    for (uint8_t w = 0; w < p_.warps; ++w) emit({static_cast<uint8_t>(r), w, all_lanes}, Op::syncthreads);
+  }
+}
+
 void Builder::increments() {
   const uint32_t r = rank();
   const std::vector<Who> list = threads(3, r);
@@ -757,6 +822,7 @@ void Builder::tensor_pipeline() {
     emit(issuer, Op::mma, {d, 0, 0, i > 0 || stored ? 0u : 0u}, in_tmem ? 2 : 0);
     if (one_in(2)) emit(issuer, Op::mma, {d, 0, 0, 1}, (in_tmem ? 2 : 0) + (one_in(3) ? 1 : 0));
     if (one_in(4) && !in_tmem) emit(issuer, Op::mma, {4 - d, 0, 0, 0}, one_in(3) ? 1 : 0);
+    if (one_in(6)) emit(issuer, Op::tmem_shift, {d});
     emit(issuer, Op::commit, {done}, 0);
     emit(reader, Op::wait, {done, 0, 0}, i + 1);
     emit(reader, Op::tmem_fence, {1});
@@ -831,7 +897,7 @@ void Builder::wgmma_pipeline() {
     emit(producer, Op::arrive_expect, {full, 0}, operand_bytes);
     emit(producer, Op::load_operand, {buffer, 0, full});
     emit(producer, Op::load_operand, {buffer, 1, full});
-    group(Op::wait, {full, 0, 0}, i + 1);
+    group(!stores && one_in(3) ? Op::wait_before_wgmma : Op::wait, {full, 0, 0}, i + 1);
     if (stores) {
       emit({0, static_cast<uint8_t>(below(4)), 1u << below(32)}, Op::store_operand, {buffer, below(2)}, i);
       group(Op::fence, {proxy_shared});
@@ -846,12 +912,22 @@ void Builder::wgmma_pipeline() {
       group(Op::wgmma_commit);
       group(Op::wgmma_wait, {}, 1);
     }
-    group(Op::wgmma_wait, {}, 0);
-    group(Op::wgmma_read, {d});
+    const bool signals = one_in(3) && i + 1 < rounds;
+    if (signals) {
+      group(Op::wgmma_wait_before_signal, {}, 0);
+    } else {
+      group(Op::wgmma_wait, {}, 0);
+      group(Op::wgmma_read, {d});
+    }
     if (stores) group(Op::fence, {proxy_shared});
     if (i + 1 == rounds) continue;
     for (uint8_t w = 0; w < 4; ++w) {
-      if (!every_lane) emit({0, w, all_lanes}, Op::syncwarp, {}, all_lanes);
+      if (!every_lane) {
+        if (one_in(2))
+          emit({0, w, all_lanes}, Op::sync_before_signal);
+        else
+          emit({0, w, all_lanes}, Op::syncwarp, {}, all_lanes);
+      }
       emit({0, w, every_lane ? all_lanes : 1u << below(32)}, Op::arrive, {empty, 0}, 1);
     }
   }

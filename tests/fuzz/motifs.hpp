@@ -31,6 +31,7 @@ class Builder {
 
   void among_lanes();
   void elected();
+  void matrices();
   void multicast();
   void remote_words();
   void pair_load();
@@ -38,6 +39,7 @@ class Builder {
   void early_exit();
 
   void stores_out();
+  void tensor_stores();
   void global_hand_over();
   void same_stores();
   void cp_async_groups();
@@ -52,6 +54,7 @@ class Builder {
   void drops();
   void byte_splits();
   void increments();
+  void used_again();  ///< a barrier is invalidated and made anew
 
   void tensor_pipeline();
   void allocations();

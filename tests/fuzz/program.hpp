@@ -44,6 +44,8 @@ uint32_t parse_domain(std::string_view name);
   X(store_narrow, "CWm2-V", "st.shared.u8 cell{0}.{1} = {4}{2:s}")                                        \
   X(store_wide, "C---V", "st.shared.v4 cell{0} = {4}")                                                    \
   X(load_wide, "C---.", "r = ld.shared.v4 cell{0}")                                                       \
+  X(store_matrix, "LC---V", "stmatrix from cell{0}")                                                      \
+  X(load_matrix, "LC---.", "r = ldmatrix from cell{0}")                                                   \
   X(store_remote, "CWR-V", "st.shared::cluster cell{0}.{1}@{2} = {4}")                                    \
   X(load_remote, "CWR-.", "r = ld.shared::cluster cell{0}.{1}@{2}")                                       \
   X(store_async, "CBR-V", "st.async cell{0}@{2} = {4} -> bar{1}@{2}")                                     \
@@ -52,6 +54,8 @@ uint32_t parse_domain(std::string_view name);
   X(bulk_load, "CBGm2Y", "bulk_load cell{0} = {3:g}{2}, {4} bytes -> bar{1}")                             \
   X(bulk_load_multicast, "CBG-m", "bulk_load_multicast cell{0} = in{2}, 16 bytes -> bar{1}, CTAs {4:#x}") \
   X(tma_load, "m2BRm2.", "cp.async.bulk.tensor cell{0:8} = a row of in -> bar{1}@{2}{3:P}")               \
+  X(tma_store, "m2G--.", "cp.async.bulk.tensor g{1} = cell{0:8}")                                         \
+  X(tma_reduce, "m2G--m8", "cp.reduce.async.bulk.tensor {4:r} g{1}, cell{0:8}")                           \
   X(bulk_store, "GC--Y", "bulk_store g{0} = cell{1}, {4} bytes")                                          \
   X(bulk_store_masked, "GC--M", "bulk_store_masked g{0} = cell{1}, bytes {4:#x}")                         \
   X(bulk_reduce, "GC--r", "bulk_reduce {4:r} g{0}, cell{1}")                                              \
@@ -68,6 +72,8 @@ uint32_t parse_domain(std::string_view name);
   X(fetch, "CWRm9V", "r = atom.shared::cluster.{3:o} cell{0}.{1}@{2}, {4}")                               \
   X(compare_exchange, "CWRm3V", "r = atom.shared::cluster.cas cell{0}.{1}@{2}, {3}, {4}")                 \
   X(fetch_global, "GWm4m3V", "r = atom.global.add.{2:a}.{3:b} g{0}.{1}, {4}")                             \
+  X(init, "B---N", "mbarrier.init bar{0}, {4}")                                                           \
+  X(invalidate, "B---.", "mbarrier.inval bar{0}")                                                         \
   X(arrive, "BRS-N", "arrive bar{0}@{1} x{4}{2:S}")                                                       \
   X(arrive_expect, "BR--Y", "arrive.expect_tx bar{0}@{1}, {4}")                                           \
   X(expect, "BR--Y", "expect_tx bar{0}@{1}, {4}")                                                         \
@@ -84,6 +90,7 @@ uint32_t parse_domain(std::string_view name);
   X(test_token, "B---.", "r = test bar{0}, token")                                                        \
   X(wait_token, "B---.", "wait bar{0}, token")                                                            \
   X(syncwarp, "----M", "syncwarp {4:#x}")                                                                 \
+  X(sync_before_signal, "L----.", "syncwarp_before_signal")                                               \
   X(elect, "----M", "r = elect {4:#x}")                                                                   \
   X(shuffle, "m4m5--M", "r = shuffle.{0:h} r, {1}, lanes {4:#x}")                                         \
   X(bar_sync, "LIT--.", "bar.sync {0}, {1:w}")                                                            \
@@ -102,6 +109,7 @@ uint32_t parse_domain(std::string_view name);
   X(tmem_fence, "m2---.", "tcgen05.fence::{0:t}")                                                         \
   X(mma, "DOOm2m", "tcgen05.mma base+{0:d}, {4:A}{1}, B{2}, accumulate {3}{4:z}")                         \
   X(tmem_copy, "DO--.", "tcgen05.cp base+{0:d} = A{1}")                                                   \
+  X(tmem_shift, "D---.", "tcgen05.shift.down base+{0:d}")                                                 \
   X(commit, "B---m", "tcgen05.commit bar{0}, CTAs {4:#x}")                                                \
   X(load_operand, "Om2B-.", "bulk_load {1:u}{0} -> bar{2}")                                               \
   X(store_operand, "Om2--V", "st.shared {1:u}{0}, 16 bytes = {4}")                                        \
@@ -109,6 +117,8 @@ uint32_t parse_domain(std::string_view name);
   X(wgmma, "LOOm2m2.", "wgmma d{2} {3:p} A{0} * B{1}")                                                    \
   X(wgmma_commit, "L----.", "wgmma.commit_group")                                                         \
   X(wgmma_wait, "L----Q", "wgmma.wait_group {4}")                                                         \
+  X(wgmma_wait_before_signal, "L----Q", "wgmma.wait_group {4} (before a signal)")                         \
+  X(wait_before_wgmma, "LB---P", "wait bar{0}, {4} phases (before wgmma)")                                \
   X(wgmma_read, "m2---.", "r = d{0}")                                                                     \
   X(set_registers, "Lm2---X", "setmaxnreg.{0:v} {4}")                                                     \
   X(try_cancel, "m4Bm2--.", "try_cancel{2:y} answer{0} -> bar{1}")                                        \
