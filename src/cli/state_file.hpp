@@ -1,7 +1,6 @@
 // The file of `check --resume`: where an exploration stands, kept up to date while it goes on.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>

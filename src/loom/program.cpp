@@ -29,7 +29,8 @@ std::string note_of(const dl_phdr_info& object) {
       std::memcpy(&note, rest.data(), sizeof(note));
       const size_t name = sizeof(note), content = name + padded(note.n_namesz), end = content + padded(note.n_descsz);
       if (end > rest.size()) break;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(rest.data() + name, "GNU", 4) == 0) {
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+          std::memcmp(rest.data() + name, ELF_NOTE_GNU, 4) == 0) {
         std::string id;
         for (const unsigned char byte : rest.subspan(content, note.n_descsz)) id += fmt::format("{:02x}", byte);
         return id;

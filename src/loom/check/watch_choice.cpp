@@ -6,6 +6,12 @@
 #include "loom/machine.hpp"
 
 namespace warploom::loom::check {
+namespace {
+
+/// Of a point that no schedule can name.
+constexpr Decision nothing_decided{.cluster = 0, .point = ~0u, .choice = Choice::go};
+
+}  // namespace
 
 size_t Watch::add_point(Pc pc, const char* operation, const Decision& decision) {
   points_.push_back({pc, operation, decision, false, false, false});
@@ -147,7 +153,7 @@ void Watch::registers_asked(const Warp& warp, Pc pc, uint32_t count) {
   }
   for (const RegisterPool::Change& given : pool.decreases)
     if (given.depends && order_.covers(me, Plane::happened, given.stamp)) mine.supply += given.count;
-  mine.point = add_point(pc, "setmaxnreg.inc", {});
+  mine.point = add_point(pc, "setmaxnreg.inc", nothing_decided);
   mine.stamp = order_.mark(me);
   pool.increases.push_back(mine);
 }
@@ -181,7 +187,7 @@ bool Watch::knows_end(const Thread& thread, const Barrier& barrier) const {
 void Watch::depends(Pc pc, const char* operation) {
   for (const PointNote& point : points_)
     if (point.pc == pc && point.operation == operation) return;
-  points_[add_point(pc, operation, {})].matters = true;
+  points_[add_point(pc, operation, nothing_decided)].matters = true;
 }
 
 }  // namespace warploom::loom::check

@@ -575,7 +575,8 @@ TEST(Points, AMapThatIsFencedTooEarly) {
                  args.strides[0] = 128;
                  args.box = {32, 1, 1, 1, 1};
                  if (thread_index() == 0) {
-                   put(s.map, make_map(args));
+                   const TensorMap model = make_map(args);
+                   for (uint32_t i = 0; i < 16; ++i) store_shared(&s.map.opaque[i], model.opaque[i]);
                    mbarrier_init(address(s.published[0]), 1);
                    mbarrier_init(address(s.full[0]), 1);
                    fence_mbarrier_init();
