@@ -224,19 +224,20 @@ TEST(MachineExits, WITHOUT_ASAN(AJumpToAnotherThreadsStackIsAFinding)) {
 
 // What belongs to a thread stays allowed: a jump within its own stack, memory, output.
 TEST(MachineExits, HostFunctionsThatComeBackAreNothing) {
-  always_clean({.grid = {2}, .threads = 64},
-               [](int) {
-                 std::jmp_buf here;
-                 volatile int turns = 0;
-                 if (setjmp(here) == 0 || turns < 3) {
-                   turns = turns + 1;
-                   if (turns < 3) std::longjmp(here, 1);
-                 }
-                 void* volatile block = std::malloc(100);
-                 syncwarp();
-                 std::free(block);
-               },
-               0);
+  always_clean(
+      {.grid = {2}, .threads = 64},
+      [](int) {
+        std::jmp_buf here;
+        volatile int turns = 0;
+        if (setjmp(here) == 0 || turns < 3) {
+          turns = turns + 1;
+          if (turns < 3) std::longjmp(here, 1);
+        }
+        void* volatile block = std::malloc(100);
+        syncwarp();
+        std::free(block);
+      },
+      0);
 }
 
 // The program's own end is its own affair.
@@ -266,7 +267,8 @@ TEST(MachineExitsDeathTest, ExitOutsideOfKernelsEndsTheProgram) {
 TEST(MachineExitsDeathTest, WITHOUT_ASAN(ABrokenHeapEndsTheProgramWithASentence)) {
   EXPECT_DEATH(
       {
-        run({},
+        run(
+            {},
             [](int) {
               void* volatile wrong = reinterpret_cast<void*>(uintptr_t{0x1008});
               if (thread_index() == 0) std::free(wrong);

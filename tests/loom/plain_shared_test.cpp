@@ -136,8 +136,7 @@ TEST(PlainShared, AddressesAreComputedAsBefore) {
     store_shared(at, thread_index());
     syncwarp();
     if (shared_address(at).value != shared_address(&s).value + 4 * thread_index() ||
-        (shared_address(&s).value & 0xffffff) != shared_window_start ||
-        reinterpret_cast<uintptr_t>(&s) % 1024 != 0 ||
+        (shared_address(&s).value & 0xffffff) != shared_window_start || reinterpret_cast<uintptr_t>(&s) % 1024 != 0 ||
         load_shared(&row[31 - thread_index()]) != 31 - thread_index())
       __builtin_trap();
   };
@@ -149,8 +148,7 @@ TEST(PlainShared, TheReportNamesWhoAndWhere) {
     auto& s = shared<Storage>();
     if (cluster_rank() == 1 && thread_index() == 37) s.row[1000] = 7;
   };
-  const Outcome outcome =
-      run({.grid = {2}, .cluster = {2}, .threads = 64, .shared_bytes = sizeof(Storage)}, kernel, 0);
+  const Outcome outcome = run({.grid = {2}, .cluster = {2}, .threads = 64, .shared_bytes = sizeof(Storage)}, kernel, 0);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   const Finding& finding = outcome.report.findings[0];
   EXPECT_EQ(finding.code, "PLAIN-SHARED");
@@ -199,15 +197,16 @@ TEST(PlainShared, RegistersInSharedMemoryAreAFinding) {
 TEST(PlainShared, TheVerdictFails) {
   const auto verdict_of = [](bool buggy) {
     return check({.what = "probe", .launch = [buggy](const Options& options) {
-                    return run({.threads = 32},
-                               [](bool plain) {
-                                 auto& s = shared<Storage>();
-                                 if (plain)
-                                   s.row[thread_index()] = thread_index();
-                                 else
-                                   store_shared(&s.row[thread_index()], thread_index());
-                               },
-                               buggy, options);
+                    return run(
+                        {.threads = 32},
+                        [](bool plain) {
+                          auto& s = shared<Storage>();
+                          if (plain)
+                            s.row[thread_index()] = thread_index();
+                          else
+                            store_shared(&s.row[thread_index()], thread_index());
+                        },
+                        buggy, options);
                   }});
   };
   EXPECT_EQ(verdict_of(true).kind, Verdict::Kind::fails);

@@ -285,56 +285,56 @@ void core_rule(uint32_t ctas, Kernel kernel, const Expected& expected, const cha
 }
 
 TEST(TensorCoreRules, ShapeThatDoesNotExist) {
-  core_rule(1,
-            [](const Params& p) {
-              auto& s = shared<Storage>();
-              set_up<1>(s);
-              if (thread_index() == 0) {
-                const InstructionDescriptor idesc = instruction(p.buggy ? 96 : 128, 16);
-                OFFENDING(
-                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), idesc, false));
-                umma_commit<1>(address(s.done[0]));
-              }
-              mbarrier_wait(address(s.done[0]), 1);
-              tear_down<1>(s);
-            },
-            {"MMA-RULE", {"M is 96", "64 or 128 rows"}});
+  core_rule(
+      1,
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        if (thread_index() == 0) {
+          const InstructionDescriptor idesc = instruction(p.buggy ? 96 : 128, 16);
+          OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), descriptor(s.b), idesc, false));
+          umma_commit<1>(address(s.done[0]));
+        }
+        mbarrier_wait(address(s.done[0]), 1);
+        tear_down<1>(s);
+      },
+      {"MMA-RULE", {"M is 96", "64 or 128 rows"}});
 }
 
 TEST(TensorCoreRules, DescriptorWithoutItsVersion) {
-  core_rule(1,
-            [](const Params& p) {
-              auto& s = shared<Storage>();
-              set_up<1>(s);
-              if (thread_index() == 0) {
-                SmemDescriptor a = descriptor(s.a);
-                if (p.buggy) a.bits &= ~(uint64_t{1} << 46);
-                OFFENDING(
-                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, a, descriptor(s.b), instruction(128, 16), false));
-                umma_commit<1>(address(s.done[0]));
-              }
-              mbarrier_wait(address(s.done[0]), 1);
-              tear_down<1>(s);
-            },
-            {"MMA-RULE", {"Operand A: Bits 48:46"}});
+  core_rule(
+      1,
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        if (thread_index() == 0) {
+          SmemDescriptor a = descriptor(s.a);
+          if (p.buggy) a.bits &= ~(uint64_t{1} << 46);
+          OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, a, descriptor(s.b), instruction(128, 16), false));
+          umma_commit<1>(address(s.done[0]));
+        }
+        mbarrier_wait(address(s.done[0]), 1);
+        tear_down<1>(s);
+      },
+      {"MMA-RULE", {"Operand A: Bits 48:46"}});
 }
 
 TEST(TensorCoreRules, SwizzleCodeThatDoesNotExist) {
-  core_rule(1,
-            [](const Params& p) {
-              auto& s = shared<Storage>();
-              set_up<1>(s);
-              if (thread_index() == 0) {
-                SmemDescriptor b = descriptor(s.b);
-                if (p.buggy) b.bits |= uint64_t{3} << 61;
-                OFFENDING(
-                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
-                umma_commit<1>(address(s.done[0]));
-              }
-              mbarrier_wait(address(s.done[0]), 1);
-              tear_down<1>(s);
-            },
-            {"MMA-RULE", {"Operand B: The swizzle code 3"}});
+  core_rule(
+      1,
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        if (thread_index() == 0) {
+          SmemDescriptor b = descriptor(s.b);
+          if (p.buggy) b.bits |= uint64_t{3} << 61;
+          OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
+          umma_commit<1>(address(s.done[0]));
+        }
+        mbarrier_wait(address(s.done[0]), 1);
+        tear_down<1>(s);
+      },
+      {"MMA-RULE", {"Operand B: The swizzle code 3"}});
 }
 
 TEST(TensorCoreRules, AccumulatorLane) {
@@ -354,20 +354,20 @@ TEST(TensorCoreRules, AccumulatorLane) {
 }
 
 TEST(TensorCoreRules, OperandOutsideSharedMemory) {
-  core_rule(1,
-            [](const Params& p) {
-              auto& s = shared<Storage>();
-              set_up<1>(s);
-              if (thread_index() == 0) {
-                const SmemDescriptor b = descriptor(s.b).advance(p.buggy ? 4096 : 0);
-                OFFENDING(
-                    umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
-                umma_commit<1>(address(s.done[0]));
-              }
-              mbarrier_wait(address(s.done[0]), 1);
-              tear_down<1>(s);
-            },
-            {"OOB-SHARED", {"operand B of tcgen05.mma covers 0x"}});
+  core_rule(
+      1,
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        set_up<1>(s);
+        if (thread_index() == 0) {
+          const SmemDescriptor b = descriptor(s.b).advance(p.buggy ? 4096 : 0);
+          OFFENDING(umma<MmaKind::f16, 1>({load_shared(&s.slot)}, descriptor(s.a), b, instruction(128, 16), false));
+          umma_commit<1>(address(s.done[0]));
+        }
+        mbarrier_wait(address(s.done[0]), 1);
+        tear_down<1>(s);
+      },
+      {"OOB-SHARED", {"operand B of tcgen05.mma covers 0x"}});
 }
 
 TEST(TensorCoreRules, AccumulatorThatIsNotAllocated) {
@@ -492,7 +492,7 @@ TEST(TensorCoreRules, CommitArrivesInACtaThatHasExited) {
     tear_down<1>(s);
   };
   expect_finding(run(launch, kernel, Params{true, output.values.data()}, with({Policy::lazy})), launch,
-                 {"EXIT-REMOTE", {"tcgen05.commit arrives in CTA 1, which has exited"}});
+                 {"EXIT-REMOTE", {"tcgen05.commit arrives at done.full[0] of CTA 1, which has exited"}});
   always_clean(launch, kernel, Params{false, output.values.data()});
 }
 
