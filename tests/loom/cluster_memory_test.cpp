@@ -77,18 +77,18 @@ TEST(ClusterMemory, AtomicsOfAllCtasMeet) {
         compare_exchange_cluster(zero + 40, 0, me + 1);
         cluster_sync();
         if (me == 0) {
-          const uint32_t* w = &s.mine[0][0];
-          EXPECT_EQ(w[0], 128u);
-          EXPECT_EQ(w[1], 127u);
-          EXPECT_EQ(w[3], 7u);
-          EXPECT_EQ(w[4], ~0u);
-          EXPECT_EQ(w[5], 0xffffff00u);
-          EXPECT_EQ(w[6], 0u);
-          EXPECT_EQ(w[7], 28u);  // 128 steps of a counter that goes 0..99
-          EXPECT_EQ(w[8], 72u);  // and of one that goes down
-          EXPECT_EQ(w[9], 4711u);
-          EXPECT_GE(w[10], 1u);  // whoever came first
-          EXPECT_LE(w[10], 128u);
+          const auto w = [&](uint32_t i) { return load_shared(&s.mine[0][0] + i); };
+          EXPECT_EQ(w(0), 128u);
+          EXPECT_EQ(w(1), 127u);
+          EXPECT_EQ(w(3), 7u);
+          EXPECT_EQ(w(4), ~0u);
+          EXPECT_EQ(w(5), 0xffffff00u);
+          EXPECT_EQ(w(6), 0u);
+          EXPECT_EQ(w(7), 28u);  // 128 steps of a counter that goes 0..99
+          EXPECT_EQ(w(8), 72u);  // and of one that goes down
+          EXPECT_EQ(w(9), 4711u);
+          EXPECT_GE(w(10), 1u);  // whoever came first
+          EXPECT_LE(w(10), 128u);
         }
         cluster_sync();
       },

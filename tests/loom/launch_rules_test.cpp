@@ -168,7 +168,7 @@ TEST(LaunchRules, SharedMemoryStartsAsPoison) {
       {.grid = {2}},
       [](bool) {
         const auto* words = &shared<uint32_t>();
-        EXPECT_EQ(words[lane_index()], 0xffffffffu);
+        EXPECT_EQ(load_shared(words + lane_index()), 0xffffffffu);
         syncwarp();
         store_shared(&shared<uint32_t>() + lane_index(), 1u);  // the next cluster of this worker must not see it
         syncwarp();
