@@ -28,7 +28,7 @@ constexpr size_t alternate_stack_bytes = 64 * 1024;
 // Ignored by default, so a stray one does no harm.
 constexpr int watchdog_signal = SIGURG;
 
-// What a thread of a kernel may do to itself: touch what is not there, divide by zero, trap.
+// What a thread of a kernel may do to itself: touch what is not there, divide by zero, trap, abort.
 #if WARPLOOM_ASAN
 constexpr int fault_signals[] = {SIGSEGV, SIGABRT};
 #else
@@ -134,7 +134,7 @@ bool in_allocator(const Interruption& found) {
 Interruption::Kind kind_of(int signal, const siginfo_t& info, const std::byte* top, const Thread& thread) {
   using Kind = Interruption::Kind;
   if (signal == SIGABRT) return Kind::aborted;
-  if (info.si_code <= 0) return Kind::raised;  // by a process, this one
+  if (info.si_code <= 0) return Kind::raised;
   if (signal != SIGSEGV && signal != SIGBUS) return Kind::trap;
   const auto* const address = static_cast<const std::byte*>(info.si_addr);
   const Stack stack = thread.fiber.stack();
@@ -147,9 +147,11 @@ Interruption::Kind kind_of(int signal, const siginfo_t& info, const std::byte* t
 }
 
 /// Whatever comes next does so without us: the program's own handler, or a crash.
-void stand_back(int signal) {
+void stand_back(int signal, const siginfo_t& info) {
   for (size_t i = 0; i < std::size(fault_signals); ++i)
     if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
+  // What faults does so again; what was sent, or goes on behind its trap, does not.
+  if (info.si_code <= 0 || signal == SIGTRAP) raise(signal);
 }
 
 /// From a handler, where nothing can be formatted.
@@ -159,12 +161,11 @@ void say(const char* text) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  if (walking != nullptr) siglongjmp(*walking, 1);
+  const bool sent = info->si_code <= 0;
+  if (walking != nullptr && !sent) siglongjmp(*walking, 1);
   Thread* thread = Cluster::current();
-  if (thread == nullptr) {
-    if (signal != SIGABRT && detail::machine_fault != nullptr) siglongjmp(*detail::machine_fault, 1);
-    return stand_back(signal);
-  }
+  if (thread == nullptr && detail::machine_fault != nullptr && !sent) siglongjmp(*detail::machine_fault, 1);
+  if (thread == nullptr || (sent && info->si_pid != getpid())) return stand_back(signal, *info);
   Interruption found;
   found.signal = signal;
   found.kind = kind_of(signal, *info, static_cast<const std::byte*>(stack_pointer(context)), *thread);
@@ -172,12 +173,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   found.write = was_write(context);
   // AddressSanitizer has its own word on everything but our windows.
   if (WARPLOOM_ASAN && found.kind != Interruption::Kind::plain_shared && found.kind != Interruption::Kind::aborted)
-    return stand_back(signal);
+    return stand_back(signal, *info);
   walk_stack(found, thread->fiber.stack(), context);
   if (in_allocator(found)) {
     say("warploom: a thread of the kernel failed inside malloc or free; what it broke the machine needs, too, so that "
         "there is no report\n");
-    return stand_back(signal);
+    return stand_back(signal, *info);
   }
   abandon(*thread, found);
 }
@@ -200,7 +201,7 @@ bool in_runtime_library(const void* pc) {
 
 void on_watchdog(int, siginfo_t*, void* context) {
   Thread* thread = Cluster::current();
-  if (thread == nullptr) return;
+  if (thread == nullptr || walking != nullptr) return;
   Interruption found;
   found.kind = Interruption::Kind::endless_loop;
   walk_stack(found, thread->fiber.stack(), context);
@@ -214,7 +215,7 @@ void on_watchdog(int, siginfo_t*, void* context) {
 }
 
 /// exit() runs its handlers on the stack of whoever calls it.
-void on_exit() {
+void on_exit_call() {
   if (Cluster::current() == nullptr) return;
 #if defined(__GLIBC__)
   // From 2.41 on, exit() keeps a lock, and the program could never end once we have left.
@@ -259,8 +260,8 @@ void leave_kernel_for_good(Interruption::Kind kind) {
 }
 
 void watch_for_exit() {
-  std::atexit(&on_exit);
-  std::at_quick_exit(&on_exit);
+  std::atexit(&on_exit_call);
+  std::at_quick_exit(&on_exit_call);
 }
 
 WorkerGuard::WorkerGuard() {

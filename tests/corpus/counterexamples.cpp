@@ -113,6 +113,42 @@ constexpr auto keeps_an_answer = [](const bool& buggy) {
   syncwarp();
 };
 
+/// Warp 0 hands a word to warp 1, with a store that nobody sees.
+constexpr auto stores_plainly = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    if (buggy) {
+      SITE(s.data[0] = 1);
+    } else {
+      store_shared(&s.data[0], 1u);
+    }
+    mbarrier_arrive(address(s.full[0]));
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    mbarrier_wait(address(s.full[0]), 1);
+    keep(load_shared(&s.data[0]));
+  }
+  syncwarp();
+};
+
+/// Warp 1 gives the word back and then reads it, with a load that nobody sees.
+constexpr auto reads_plainly_after_release = [](const bool& buggy) {
+  auto& s = set_up();
+  if (lane_index() == 0 && warp_index() == 0) {
+    store_shared(&s.data[0], 1u);
+    mbarrier_arrive(address(s.full[0]));
+    mbarrier_wait(address(s.seen[0]), 1);
+    store_shared(&s.data[0], 2u);
+  }
+  if (lane_index() == 0 && warp_index() == 1) {
+    mbarrier_wait(address(s.full[0]), 1);
+    if (!buggy) store_global(output, load_shared(&s.data[0]));
+    mbarrier_arrive(address(s.seen[0]));
+    if (buggy) SITE(store_global(output, s.data[0]));
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries counterexample_entries() {
@@ -126,6 +162,9 @@ Entries counterexample_entries() {
       entry("X4", "a wait that goes by the poll of another slot", {"PHASE"}, launch, polls_another_slot),
       entry("X5", "a poll's answer kept while the barrier goes on to the next phase", {"DEADLOCK"}, launch,
             keeps_an_answer),
+      entry("X20", "a word handed over with a plain C++ store", {"PLAIN-SHARED"}, launch, stores_plainly),
+      entry("X21", "a word read in plain C++ after it was given back", {"PLAIN-SHARED"}, launch,
+            reads_plainly_after_release),
   };
 }
 

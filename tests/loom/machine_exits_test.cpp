@@ -255,12 +255,24 @@ TEST(MachineExitsDeathTest, ExitOutsideOfKernelsEndsTheProgram) {
         std::exit(43);
       },
       testing::ExitedWithCode(43), "");
-  EXPECT_DEATH(
+}
+
+// Signals that come from outside of kernels do what they would without us, the program's own handlers included.
+TEST(MachineExitsDeathTest, WITHOUT_ASAN(SignalsOutsideOfKernelsAreThePrograms)) {
+  for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGTRAP})
+    EXPECT_EXIT(
+        {
+          expect_clean(run({}, behaves, 0));
+          std::raise(number);
+        },
+        testing::KilledBySignal(number), "");
+  EXPECT_EXIT(
       {
+        std::signal(SIGABRT, [](int) { std::_Exit(44); });
         expect_clean(run({}, behaves, 0));
         std::abort();
       },
-      "");
+      testing::ExitedWithCode(44), "");
 }
 
 // A thread that is left inside malloc would keep its locks: there is a sentence, and the program ends.
