@@ -12,6 +12,10 @@ namespace {
 constexpr uint32_t all_lanes = ~0u;
 
 const char* operation_of(const AsyncOp& op) {
+  if (op.reduction)
+    return op.kind == AsyncOp::Kind::bulk_send ? "cp.reduce.async.bulk between CTAs"
+           : op.global != nullptr              ? "cp.reduce.async.bulk"
+                                               : "a TMA reduction";
   switch (op.kind) {
     case AsyncOp::Kind::tma_load: return op.global != nullptr ? "cp.async.bulk" : "a TMA load";
     case AsyncOp::Kind::tma_store: return op.global != nullptr ? "cp.async.bulk" : "a TMA store";

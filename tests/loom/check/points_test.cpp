@@ -239,7 +239,7 @@ TEST(Points, SumsOfFloatingPoint) {
         bulk_wait_group<0>();
         (void)load_global(p.words);
       },
-      "cp.async.bulk");
+      "cp.reduce.async.bulk");
 }
 
 TEST(Points, SumsOfFloatingPointOneAfterTheOther) {
@@ -292,7 +292,7 @@ TEST(Points, IncrementsWithTwoLimits) {
         }
         cluster_sync();
       },
-      "cp.async.bulk between CTAs");
+      "cp.reduce.async.bulk between CTAs");
 }
 
 TEST(Points, AnAtomicBesideAReductionInSharedMemory) {
