@@ -16,8 +16,10 @@ namespace {
 constexpr uint64_t save_every = 32;  // schedules
 
 std::string name_of(const Session& session, const std::string& kernel) {
-  return fmt::format("{} {}x{}x{}{}, {} on {}", kernel, session.m(), session.n(), session.k(),
+  const std::string better = session.instead_of();
+  return fmt::format("{} {}x{}x{}{}, {}{} on {}", kernel, session.m(), session.n(), session.k(),
                      session.batch() == 1 ? "" : fmt::format(" x{}", session.batch()), session.config(),
+                     better.empty() ? "" : fmt::format(" (in place of {}, which is not built)", better),
                      session.target());
 }
 
