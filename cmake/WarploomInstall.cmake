@@ -28,7 +28,8 @@ install(DIRECTORY include/warploom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.def")
 foreach(program warploom_cli warploom_hints)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    # A build of one program alone can be installed, too.
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
   endif()
 endforeach()
 if(TARGET warploom_gpu_c)

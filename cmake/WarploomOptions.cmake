@@ -5,6 +5,8 @@ option(WARPLOOM_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_GPU "Compile the kernels for sm_90a and sm_100a (needs CUDA 13.0 or newer)" OFF)
 option(WARPLOOM_WERROR "Treat warnings in our code as errors" ${PROJECT_IS_TOP_LEVEL})
+set(WARPLOOM_KERNELS "all" CACHE STRING
+  "Configurations that the loom can run: all, representative (a third of the compile time), or a list of keys")
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined")
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -18,8 +18,10 @@ namespace warploom::cli {
 namespace {
 
 std::string name_of(const Session& session, const std::string& kernel) {
-  return fmt::format("{} {}x{}x{}{}, {} on {}", kernel, session.m(), session.n(), session.k(),
+  const std::string better = session.instead_of();
+  return fmt::format("{} {}x{}x{}{}, {}{} on {}", kernel, session.m(), session.n(), session.k(),
                      session.batch() == 1 ? "" : fmt::format(" x{}", session.batch()), session.config(),
+                     better.empty() ? "" : fmt::format(" (in place of {}, which is not built)", better),
                      session.target());
 }
 

@@ -68,6 +68,8 @@ int plan(const RunArguments& arguments);
 int demo(bool color);
 int machine(bool json);
 int kernels(bool json);
+/// "" or, where the loom of this build has a part of the configurations, how many, and how to get all.
+std::string part_that_is_built();
 /// The page of docs/checks about a code of a report; all codes with a line each where none is named.
 int explain(const std::string& code, bool json);
 /// Codes that begin with what was typed, or else the three that are, or begin, most like it.

@@ -242,18 +242,26 @@ constexpr const char* no_gpu =
     "this program was built without CUDA; it runs on loom:sm90 and loom:sm100, and a build with -DWARPLOOM_GPU=ON runs "
     "on a GPU";
 
-/// The plan that the arguments ask for.
+/// The plan that the arguments ask for: on the loom, one whose configuration is built.
 Result<GemmPlan> plan_as_asked(const RunArguments& a, const GemmProblem& problem, const ChipLimits& chip) {
+  const bool on_loom = a.on != "gpu";
   if (!a.config.empty() && a.config != "auto") {
     Result<const GemmConfig*> config = find_gemm_config(a.config);
     if (!config) return Error{no_config(a, problem.scaling, chip.chip)};
     if ((*config)->shape.chip != chip.chip)
       return Error{fmt::format("configuration {} is for {}, not for {}", a.config, name_of((*config)->shape.chip),
                                name_of(chip.chip))};
+    if (on_loom)
+      if (std::string reason = why_not_on_loom(**config); !reason.empty()) return Error{reason};
     return plan_gemm(problem, **config, a.splits, chip);
   }
-  Result<GemmPlan> best = plan_gemm(problem, chip);
-  return !best || a.splits == 0 ? best : plan_gemm(problem, *best->config, a.splits, chip);
+  Result<GemmPlan> best = on_loom ? plan_gemm_on_loom(problem, chip) : plan_gemm(problem, chip);
+  if (!best) return best;
+  if (best->instead_of != nullptr && !a.json) fmt::print(stderr, "warploom: {}\n", best->why);
+  if (a.splits == 0) return best;
+  Result<GemmPlan> split = plan_gemm(problem, *best->config, a.splits, chip);
+  if (split) split->instead_of = best->instead_of;
+  return split;
 }
 
 }  // namespace

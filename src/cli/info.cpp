@@ -28,14 +28,28 @@ void print_gemms(const char* heading, Chip chip, bool scaled) {
   for (const GemmConfig& config : gemm_configs(chip)) {
     const GemmShape& s = config.shape;
     if (scaled != (config.scaling != Scaling::none)) continue;
-    fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages{}, {} KiB shared memory\n", config.key,
+    fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages{}, {} KiB shared memory{}\n", config.key,
                s.tile_left, s.tile_right, schedule_of(s), s.cluster_left, s.cluster_right,
                s.cluster_k > 1 ? fmt::format("x{}", s.cluster_k) : "", s.stages,
-               s.k_group > 1 ? fmt::format(" of {} K blocks", s.k_group) : "", (s.shared_bytes + 1023) / 1024);
+               s.k_group > 1 ? fmt::format(" of {} K blocks", s.k_group) : "", (s.shared_bytes + 1023) / 1024,
+               built_for_loom(config) ? "" : "  [not built]");
   }
 }
 
 }  // namespace
+
+std::string part_that_is_built() {
+  size_t built = 0, all = 0;
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip)) {
+      ++all;
+      built += built_for_loom(config);
+    }
+  if (built == all) return {};
+  return fmt::format(
+      "{} of {} configurations are built for the loom; -DWARPLOOM_KERNELS=all builds them all (./dev build --all)",
+      built, all);
+}
 
 int machine(bool json) {
   const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
@@ -86,7 +100,8 @@ int kernels(bool json) {
                       {"stages", config.shape.stages},
                       {"k_group", config.shape.k_group},
                       {"threads", config.shape.threads},
-                      {"shared_bytes", config.shape.shared_bytes}});
+                      {"shared_bytes", config.shape.shared_bytes},
+                      {"built", built_for_loom(config)}});
   if (json) {
     fmt::print("{}\n", list.dump(2));
     return 0;
@@ -96,6 +111,7 @@ int kernels(bool json) {
   print_gemms("blockwise-fp8   the same for e4m3 with fp32 scales, 1x128 of A, 128x128 or 1x128 of B; sm_90",
               Chip::sm90, true);
   print_gemms("blockwise-fp8   the same; sm_100", Chip::sm100, true);
+  if (const std::string part = part_that_is_built(); !part.empty()) fmt::print("{}\n", part);
   return 0;
 }
 

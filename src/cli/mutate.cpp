@@ -127,6 +127,7 @@ int mutate(const RunArguments& arguments, const MutateArguments& how) {
   if (arguments.json) {
     fmt::print("{}\n", Json{{"kernel", arguments.kernel},
                             {"config", session->config()},
+                            {"instead_of", session->instead_of()},
                             {"target", session->target()},
                             {"checked", !how.unchecked},
                             {"schedules", how.every_schedule ? schedules.size() : 1},

@@ -43,6 +43,7 @@ Json heading(const RunArguments& arguments, const Session& session) {
             {"m", session.m()},           {"n", session.n()},           {"k", session.k()},
             {"batch", session.batch()},   {"alpha", arguments.alpha},   {"beta", arguments.beta}};
   if (const std::string plan = session.plan(); !plan.empty()) json["plan"] = plan;
+  if (const std::string better = session.instead_of(); !better.empty()) json["instead_of"] = better;
   return json;
 }
 
@@ -196,15 +197,28 @@ int plan(const RunArguments& arguments) {
             {{"along", candidate.raster.along == Raster::Along::m ? "m" : "n"}, {"group", candidate.raster.group}}},
            {"workspace_bytes", candidate.workspace_bytes},
            {"predicted_us", candidate.predicted_us},
+           {"built", a.on == "gpu" || built_for_loom(*candidate.config)},
            {"why", candidate.why}});
     fmt::print("{}\n", list.dump(2));
     return 0;
   }
-  fmt::print("{}\n", plans.front().why);
+  // A plan is for the chip. What of it this program's loom can run is said beside it.
+  size_t missing = 0;
+  auto unbuilt = [&](const GemmPlan& candidate) {
+    if (a.on == "gpu" || built_for_loom(*candidate.config)) return "";
+    ++missing;
+    return "  [not built]";
+  };
+  fmt::print("{}{}\n", plans.front().why, unbuilt(plans.front()));
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return 0;  // they all take no time
   for (size_t i = 1; i < plans.size(); ++i)
-    fmt::print("  {:5.2f} times as long  {}\n", plans[i].predicted_us / std::max(plans.front().predicted_us, 1e-9),
-               plans[i].why);
+    fmt::print("  {:5.2f} times as long  {}{}\n", plans[i].predicted_us / std::max(plans.front().predicted_us, 1e-9),
+               plans[i].why, unbuilt(plans[i]));
+  if (missing > 0) {
+    const Result<GemmPlan> taken = plan_gemm_on_loom(problem, chip);
+    fmt::print("{}\n", taken ? fmt::format("On the loom this program takes {}.", taken->why)
+                             : fmt::format("On the loom it does not run: {}.", taken.error()));
+  }
   return 0;
 }
 

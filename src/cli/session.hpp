@@ -30,6 +30,8 @@ class Session {
   virtual int64_t batch() const { return 1; }
   /// Of sessions that can: what the planner had to say, "" otherwise.
   virtual std::string plan() const { return {}; }
+  /// The configuration that the planner would have taken, were it built; "" where it is.
+  virtual std::string instead_of() const { return {}; }
   /// Writes D where the arguments want it; "" or why not.
   virtual std::string save() const { return {}; }
 
@@ -70,6 +72,7 @@ class GemmSession : public Session {
   int64_t k() const override { return data_.spec().k; }
   int64_t batch() const override { return data_.spec().batch; }
   std::string plan() const override { return plan_.why; }
+  std::string instead_of() const override { return plan_.instead_of == nullptr ? "" : plan_.instead_of->key; }
   std::string save() const override;
   std::vector<loom::Part> parts() const override;
   const GemmPlan& chosen() const { return plan_; }

@@ -1,4 +1,6 @@
 // Running a GEMM on the loom.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,12 +21,21 @@ namespace warploom {
 
 namespace {
 
-#define WARPLOOM_HOPPER_GEMM(key, ...) &gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)>,
+// The build writes it: `all_are_built`, and `built`, the keys of those that are, where not all are.
+#include "kernels/built.inc"
+
+constexpr bool is_built(std::string_view key) {
+  return all_are_built || std::find(std::begin(built), std::end(built), key) != std::end(built);
+}
+
+// A row that is not built is null: nothing refers to its instantiation.
+#define WARPLOOM_HOPPER_GEMM(key, ...) is_built(key) ? &gemm_entry<WARPLOOM_HOPPER_GEMM_KERNEL(__VA_ARGS__)> : nullptr,
 constexpr loom::Entry hopper_entries[] = {
 #include "warploom/kernels/hopper_gemm.def"
 };
 #undef WARPLOOM_HOPPER_GEMM
-#define WARPLOOM_BLACKWELL_GEMM(key, ...) &gemm_entry<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)>,
+#define WARPLOOM_BLACKWELL_GEMM(key, ...) \
+  is_built(key) ? &gemm_entry<WARPLOOM_BLACKWELL_GEMM_KERNEL(__VA_ARGS__)> : nullptr,
 constexpr loom::Entry blackwell_entries[] = {
 #include "warploom/kernels/blackwell_gemm.def"
 };
@@ -59,15 +70,41 @@ class Workspace {
   std::vector<Line> lines_;
 };
 
+constexpr const char* how_to_build = "-DWARPLOOM_KERNELS=all builds them all (./dev build --all)";
+
 }  // namespace
+
+bool built_for_loom(const GemmConfig& config) { return why_not_on_loom(config).empty(); }
+
+std::string why_not_on_loom(const GemmConfig& config) {
+  if (config.loom_entry != nullptr) return {};
+  const Result<const GemmConfig*> row = find_gemm_config(config.key);  // a copy of a row will do
+  if (!row) return row.error();
+  if (entry_of(*row) != nullptr) return {};
+  const size_t of = gemm_configs(Chip::sm90).size() + gemm_configs(Chip::sm100).size();
+  return fmt::format("configuration {} is not built for the loom, as {} of {} are; {}", config.key, std::size(built),
+                     of, how_to_build);
+}
+
+Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits& chip) {
+  Result<GemmPlan> best = plan_gemm(problem, chip);
+  if (!best || built_for_loom(*best->config)) return best;
+  for (GemmPlan& plan : gemm_plans(problem, chip)) {
+    if (!built_for_loom(*plan.config)) continue;
+    plan.instead_of = best->config;
+    plan.why += fmt::format("; the chip would take {} ({:.2f} times as fast), which is not built: {}",
+                            best->config->key, plan.predicted_us / std::max(best->predicted_us, 1e-9), how_to_build);
+    return std::move(plan);
+  }
+  return Error{fmt::format("this problem needs a configuration that is not built: {}", why_not_on_loom(*best->config))};
+}
 
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
   if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
   loom::Entry entry = plan.config->loom_entry;
   if (entry == nullptr) {
-    const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
-    if (!row) return Error{row.error()};
-    entry = entry_of(*row);
+    if (std::string reason = why_not_on_loom(*plan.config); !reason.empty()) return Error{reason};
+    entry = entry_of(*find_gemm_config(plan.config->key));
   }
   const GemmShape& shape = plan.config->shape;
   size_t counter_bytes = 0;

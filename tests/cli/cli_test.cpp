@@ -1,4 +1,5 @@
 // The program as its users meet it: exit codes, JSON, one sentence for bad input.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -211,6 +212,45 @@ TEST(Cli, MachineAndKernels) {
             static_cast<long>(warploom::gemm_configs().size()));
   EXPECT_EQ(program("--help").code, 0);
   EXPECT_EQ(program("run --help").code, 0);
+}
+
+/// Where a build has a part of the configurations, every command says what it takes in place of what.
+TEST(Cli, ConfigurationsThatAreNotBuiltAreNamed) {
+  const auto kernels = warploom::test::parse_json(program("kernels --json").text);
+  const long built =
+      std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["built"] == true; });
+  const bool all = built == static_cast<long>(kernels.size());
+  const std::string part =
+      fmt::format("{} of {} configurations are built for the loom; -DWARPLOOM_KERNELS=all", built, kernels.size());
+  EXPECT_EQ(program("kernels").text.find(part) == std::string::npos, all);
+  EXPECT_EQ(program("kernels").text.find("[not built]") == std::string::npos, all);
+  if (all) return;
+  for (const auto& row : kernels) {
+    if (row["built"] == true || row["kernel"] != "gemm") continue;
+    const Output refused = program("run gemm --config " + row["config"].get<std::string>());
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.text.find("is not built for the loom"), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find("./dev build --all"), std::string::npos) << refused.text;
+    break;
+  }
+  int substituted = 0;
+  for (const char* shape : {" --m 64 --n 128 --k 64", " --m 200 --n 300 --k 64", " --m 130 --n 24 --k 640",
+                            " --m 9 --n 640 --k 64", " --m 300 --n 200 --k 64", " --m 24 --n 24 --k 640"}) {
+    const auto plans = warploom::test::parse_json(program(std::string("plan gemm --json") + shape).text);
+    if (plans[0]["built"] == true) continue;
+    ++substituted;
+    const std::string wanted = plans[0]["config"];
+    const Output planned = program(std::string("plan gemm") + shape);
+    EXPECT_NE(planned.text.find("On the loom this program takes "), std::string::npos) << planned.text;
+    const Output ran = program(std::string("run gemm") + shape);
+    EXPECT_EQ(ran.code, 0) << ran.text;
+    EXPECT_NE(ran.text.find("the chip would take " + wanted), std::string::npos) << ran.text;
+    EXPECT_EQ(warploom::test::parse_json(program(std::string("run gemm --json") + shape).text)["instead_of"], wanted);
+    const Output checked = program(std::string("check gemm") + shape);
+    EXPECT_NE(checked.text.find("(in place of " + wanted + ", which is not built)"), std::string::npos) << checked.text;
+    break;
+  }
+  EXPECT_GT(substituted, 0);
 }
 
 /// The same command for both chips; a configuration alone says which it is for.

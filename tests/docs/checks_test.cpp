@@ -1,10 +1,10 @@
 // docs/checks has a page for every code that the loom can report, in one form, and docs/reports.md lists them all.
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <set>
 
 #include "docs/text.hpp"
+#include "support/pattern.hpp"
 
 namespace warploom::test {
 namespace {
@@ -13,17 +13,15 @@ using Codes = std::set<std::string>;
 
 /// Texts in capitals in the loom's source are codes of findings; src/kernels adds one of its own.
 Codes reported() {
-  const std::regex literal("\"([A-Z][A-Z0-9]+(-[A-Z0-9]+)*)\""), assigned("\\.code = \"([A-Z0-9-]+)\"");
   Codes codes;
-  const auto collect = [&](const char* folder, const std::regex& form) {
+  const auto collect = [&](const char* folder, const char* form) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / folder)) {
       if (!entry.is_regular_file()) continue;
-      const std::string text = text_of(entry.path());
-      for (std::sregex_iterator at(text.begin(), text.end(), form), end; at != end; ++at) codes.insert((*at)[1]);
+      for (const Groups& found : find_all(text_of(entry.path()), form)) codes.insert(found[1]);
     }
   };
-  collect("src/loom", literal);
-  collect("src/kernels", assigned);
+  collect("src/loom", "\"([A-Z][A-Z0-9]+(-[A-Z0-9]+)*)\"");
+  collect("src/kernels", "\\.code = \"([A-Z0-9-]+)\"");
   return codes;
 }
 
@@ -36,10 +34,8 @@ Codes pages() {
 
 Codes listed() {
   Codes codes;
-  for (const std::string& line : lines_of(source_folder() / "docs/reports.md")) {
-    std::smatch match;
-    if (std::regex_search(line, match, std::regex("^\\| `([A-Z][A-Z0-9-]+)`( \\*)? \\|"))) codes.insert(match[1]);
-  }
+  for (const std::string& line : lines_of(source_folder() / "docs/reports.md"))
+    for (const Groups& found : find_all(line, "^\\| `([A-Z][A-Z0-9-]+)`( \\*)? \\|")) codes.insert(found[1]);
   return codes;
 }
 

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "docs/text.hpp"
+#include "support/pattern.hpp"
 
 namespace warploom::test {
 namespace {
@@ -27,13 +27,12 @@ const std::vector<Row>& table() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> found;
     const std::vector<std::string> lines = lines_of(source_folder() / "docs/conformance.md");
-    static const std::regex form(R"(\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|)");
+    const char* const form = R"(\| (\d+\.\d+\.\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|)";
     for (size_t i = 0; i < lines.size(); ++i) {
-      std::smatch cells;
-      if (std::regex_match(lines[i], cells, form))
-        found.push_back({static_cast<int>(i) + 1, cells[1], cells[2], cells[3], cells[4]});
+      if (const std::optional<Groups> cells = match_whole(lines[i], form))
+        found.push_back({static_cast<int>(i) + 1, (*cells)[1], (*cells)[2], (*cells)[3], (*cells)[4]});
       else
-        EXPECT_FALSE(std::regex_search(lines[i], std::regex(R"(^\| *\d)"))) << "no row: " << lines[i];
+        EXPECT_FALSE(is_in(lines[i], R"(^\| *\d)")) << "no row: " << lines[i];
     }
     return found;
   }();
@@ -41,9 +40,8 @@ const std::vector<Row>& table() {
 }
 
 std::vector<std::string> code_in(const std::string& cell) {
-  static const std::regex code("`([^`]*)`");
   std::vector<std::string> found;
-  for (std::sregex_iterator i(cell.begin(), cell.end(), code), end; i != end; ++i) found.push_back((*i)[1]);
+  for (const Groups& code : find_all(cell, "`([^`]*)`")) found.push_back(code[1]);
   return found;
 }
 
@@ -71,8 +69,9 @@ struct Tests {
 
   bool has(const std::string& name) const {
     if (listed.contains(name) || written.contains(name)) return true;
-    std::smatch parts;  // Values/Suite.Name/value: sources do not say which values there are
-    return std::regex_match(name, parts, std::regex(R"(\w+/(\w+\.\w+)/\w+)")) && written.contains(parts[1]);
+    // Values/Suite.Name/value: sources do not say which values there are
+    const std::optional<Groups> parts = match_whole(name, R"(\w+/(\w+\.\w+)/\w+)");
+    return parts && written.contains((*parts)[1]);
   }
 };
 
@@ -84,7 +83,6 @@ const Tests& tests() {
     for (const auto& entry : fs::recursive_directory_iterator(sources))
       if (entry.path().string().ends_with("_test.cpp"))
         folders[entry.path().parent_path()] += "\n" + text_of(entry.path());
-    static const std::regex head(R"(\n(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
     for (const auto& [folder, text] : folders) {
       std::string program = "test_" + fs::relative(folder, sources).string();
       std::replace(program.begin(), program.end(), '/', '_');
@@ -92,8 +90,8 @@ const Tests& tests() {
         add_listed(here / program, found.listed);
         continue;
       }
-      for (std::sregex_iterator i(text.begin(), text.end(), head), end; i != end; ++i)
-        found.written.insert((*i)[1].str() + "." + (*i)[2].str());
+      for (const Groups& head : find_all(text, R"(\n(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\))"))
+        found.written.insert(head[1] + "." + head[2]);
     }
     return found;
   }();
@@ -105,12 +103,11 @@ TEST(Conformance, CoversEverySection) {
   for (const Row& row : table()) rows.insert(row.number.substr(0, row.number.rfind('.')));
   std::set<std::string> sections;
   int top = 0;
-  static const std::regex heading(R"(^#{2,3} (\d+)(?:\.(\d+))? .*)");
   for (const std::string& line : lines_of(source_folder() / "docs/hardware.md")) {
-    std::smatch parts;
-    if (!std::regex_match(line, parts, heading)) continue;
-    top = std::stoi(parts[1]);
-    if (top >= 1 && top <= 7 && parts[2].matched) sections.insert(parts[1].str() + "." + parts[2].str());
+    const std::optional<Groups> parts = match_whole(line, R"(^#{2,3} (\d+)(?:\.(\d+))? .*)");
+    if (!parts) continue;
+    top = std::stoi((*parts)[1]);
+    if (top >= 1 && top <= 7 && !(*parts)[2].empty()) sections.insert((*parts)[1] + "." + (*parts)[2]);
   }
   sections.insert("7.0");  // the table of formats, before 7.1
   EXPECT_GE(sections.size(), 55u);
@@ -148,8 +145,8 @@ TEST(Conformance, NamesTestsThatExist) {
 TEST(Conformance, EvidenceIsOfAKnownKind) {
   static const std::set<std::string> kinds{"H200", "header", "formula", "PTX", "unconfirmed", "unspecified"};
   for (const Row& row : table()) {
-    std::string words = std::regex_replace(row.evidence, std::regex(R"(`[^`]*`|\([^)]*\)|;.*| of )"), " ");
-    std::istringstream text(std::regex_replace(words, std::regex("[,:]"), " "));
+    std::istringstream text(
+        with_replaced(with_replaced(row.evidence, R"(`[^`]*`|\([^)]*\)|;.*| of )", " "), "[,:]", " "));
     int found = 0;
     for (std::string word; text >> word; ++found) EXPECT_TRUE(kinds.contains(word)) << row.place() << ": " << word;
     EXPECT_GT(found, 0) << row.place();
@@ -183,8 +180,7 @@ TEST(Conformance, NamesCasesThatExist) {
 std::set<std::string> unconfirmed_constants() {
   std::set<std::string> names;
   const std::string text = text_of(source_folder() / "src/loom/units/unconfirmed.hpp");
-  static const std::regex constant(R"(inline constexpr \w+ (\w+) = )");
-  for (std::sregex_iterator i(text.begin(), text.end(), constant), end; i != end; ++i) names.insert((*i)[1]);
+  for (const Groups& constant : find_all(text, R"(inline constexpr \w+ (\w+) = )")) names.insert(constant[1]);
   return names;
 }
 
@@ -193,10 +189,9 @@ TEST(Conformance, EveryUnconfirmedConstantHasARow) {
   const std::set<std::string> constants = unconfirmed_constants();
   EXPECT_GE(constants.size(), 11u);
   std::set<std::string> shown;
-  static const std::regex marked(R"(un(?:confirmed|specified): `([^`]+)`(?: of `([^`]+)`)?)");
   for (const Row& row : table())
-    for (std::sregex_iterator i(row.evidence.begin(), row.evidence.end(), marked), end; i != end; ++i) {
-      const std::string name = (*i)[1], file = (*i)[2].matched ? (*i)[2].str() : "";
+    for (const Groups& marked : find_all(row.evidence, R"(un(?:confirmed|specified): `([^`]+)`(?: of `([^`]+)`)?)")) {
+      const std::string name = marked[1], file = marked[2];
       const std::string path = file.empty() && name.find('/') != std::string::npos ? name : file;
       if (path.empty()) {
         EXPECT_TRUE(constants.contains(name)) << row.place() << ": unconfirmed.hpp has no " << name;
@@ -204,7 +199,7 @@ TEST(Conformance, EveryUnconfirmedConstantHasARow) {
         continue;
       }
       const std::string text = text_of(source_folder() / path);
-      EXPECT_TRUE(std::regex_search(text, std::regex("unconfirmed|not confirmed"))) << row.place() << ": " << path;
+      EXPECT_TRUE(is_in(text, "unconfirmed|not confirmed")) << row.place() << ": " << path;
       EXPECT_TRUE(file.empty() || text.find(name) != std::string::npos) << row.place() << ": " << name;
     }
   for (const std::string& name : constants) EXPECT_TRUE(shown.contains(name)) << name << " has no row";
@@ -251,7 +246,7 @@ TEST(Conformance, EveryDataFileIsUsed) {
   }
   EXPECT_GE(files, 28u);
   for (const std::string& name : code_in(readme))
-    if (std::regex_match(name, std::regex(R"([A-Z]\w+\.[A-Z]\w+)"))) {
+    if (match_whole(name, R"([A-Z]\w+\.[A-Z]\w+)")) {
       EXPECT_TRUE(tests().has(name)) << "tests/data/README.md: there is no test " << name;
     }
 }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "docs/seed_names.hpp"
 #include "docs/text.hpp"
 #include "support/golden.hpp"
+#include "support/pattern.hpp"
 
 namespace warploom::test {
 namespace {
@@ -45,9 +45,8 @@ const std::vector<Row>& table() {
 
 /// What stands between backticks.
 std::vector<std::string> code_in(const std::string& cell) {
-  static const std::regex code("`([^`]*)`");
   std::vector<std::string> found;
-  for (std::sregex_iterator i(cell.begin(), cell.end(), code), end; i != end; ++i) found.push_back((*i)[1]);
+  for (const Groups& code : find_all(cell, "`([^`]*)`")) found.push_back(code[1]);
   return found;
 }
 
@@ -112,9 +111,9 @@ TEST(SeedTable, HasNoEmptyCell) {
 
 /// OutputTilePipeline<opc>::~X -> OutputTilePipeline, X
 std::vector<std::string> words_of(const std::string& name) {
-  static const std::regex word("[A-Za-z_]\\w*");
-  const std::string plain = name.substr(0, name.find('<'));
-  return {std::sregex_token_iterator(plain.begin(), plain.end(), word), std::sregex_token_iterator()};
+  std::vector<std::string> words;
+  for (const Groups& word : find_all(name.substr(0, name.find('<')), "[A-Za-z_]\\w*")) words.push_back(word[0]);
+  return words;
 }
 
 TEST(SeedTable, NamesOnlyWhatExists) {
@@ -124,7 +123,7 @@ TEST(SeedTable, NamesOnlyWhatExists) {
     compiled.emplace(name.original, name.ours);
     // The fact is about the name, not about something else that happens to compile.
     for (const std::string& word : words_of(name.ours))
-      EXPECT_TRUE(std::regex_search(name.fact, std::regex("\\b" + word + "\\b")))
+      EXPECT_TRUE(is_in(name.fact, "\\b" + word + "\\b"))
           << name.ours << " is not named by its fact in seed_names.def: " << name.fact;
   }
   // What there is no counterpart for, with the reason in its row.
@@ -149,14 +148,14 @@ TEST(SeedTable, NamesOnlyWhatExists) {
 const std::map<std::string, std::string>& tests() {
   static const std::map<std::string, std::string> found = [] {
     std::map<std::string, std::string> all;
-    const std::regex head("TEST(?:_P|_F)?\\((\\w+),\\s*(\\w+)\\)");  // also TYPED_TEST
-    const std::regex negative("warploom_negative_test\\(([\\w${}]+)");
+    const char* const head = "TEST(?:_P|_F)?\\((\\w+),\\s*(\\w+)\\)";  // also TYPED_TEST
+    const char* const negative = "warploom_negative_test\\(([\\w${}]+)";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / "tests")) {
       const bool source = entry.path().string().ends_with("_test.cpp");
       if (!source && entry.path().filename() != "CMakeLists.txt") continue;
       const std::string text = text_of(entry.path());
-      for (std::sregex_iterator i(text.begin(), text.end(), source ? head : negative), end; i != end; ++i)
-        all[source ? (*i)[1].str() + "." + (*i)[2].str() : "negative." + (*i)[1].str()] = text;
+      for (const Groups& found : find_all(text, source ? head : negative))
+        all[source ? found[1] + "." + found[2] : "negative." + found[1]] = text;
     }
     return all;
   }();
@@ -169,8 +168,7 @@ bool is_there(const std::string& test) {
   if (test.starts_with(dropped)) {  // one source for several handles
     const auto several = tests().find(dropped + "${handle}");
     return several != tests().end() &&
-           std::regex_search(several->second,
-                             std::regex("foreach\\(handle[^)]*\\b" + test.substr(dropped.size()) + "\\b"));
+           is_in(several->second, "foreach\\(handle[^)]*\\b" + test.substr(dropped.size()) + "\\b");
   }
   const size_t slash = test.find('/');
   if (slash == std::string::npos) return false;

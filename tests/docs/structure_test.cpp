@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "docs/text.hpp"
+#include "support/pattern.hpp"
 
 namespace warploom::test {
 namespace {
@@ -45,15 +45,16 @@ TEST(Structure, ShowsCodeThatStandsInTheTree) {
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i] != "```cpp") continue;
     SCOPED_TRACE("docs/structure.md:" + std::to_string(i + 1));
-    std::smatch source;
-    ASSERT_TRUE(i > 0 && std::regex_match(lines[i - 1], source, std::regex("<!-- (\\S+) -->")))
-        << "a piece of code names its file: <!-- path -->";
+    ASSERT_GT(i, 0u);
+    const std::optional<Groups> comment = match_whole(lines[i - 1], "<!-- (\\S+) -->");
+    ASSERT_TRUE(comment) << "a piece of code names its file: <!-- path -->";
+    const std::string& source = (*comment)[1];
     const auto end = std::find(lines.begin() + static_cast<long>(i), lines.end(), "```");
     const std::vector<std::string> piece = plain_lines({lines.begin() + static_cast<long>(i) + 1, end});
-    const std::vector<std::string> file = plain_lines(lines_of(source_folder() / source[1].str()));
-    ASSERT_FALSE(file.empty()) << "there is no " << source[1];
+    const std::vector<std::string> file = plain_lines(lines_of(source_folder() / source));
+    ASSERT_FALSE(file.empty()) << "there is no " << source;
     EXPECT_NE(std::search(file.begin(), file.end(), piece.begin(), piece.end()), file.end())
-        << "not in " << source[1] << ", line by line:\n"
+        << "not in " << source << ", line by line:\n"
         << testing::PrintToString(piece);
     ++pieces;
   }
@@ -62,14 +63,13 @@ TEST(Structure, ShowsCodeThatStandsInTheTree) {
 
 TEST(Structure, NamesReportsThatExist) {
   const std::string reports = text_of(source_folder() / "docs/reports.md");
-  const std::regex code("`([A-Z]+(?:-[A-Z]+)+|DEADLOCK|PHASE|FRAGMENT)`");
   for (const char* document : {"docs/structure.md", "docs/seed_table.md"}) {
-    const std::string text = text_of(source_folder() / document);
-    int codes = 0;
-    for (std::sregex_iterator i(text.begin(), text.end(), code), end; i != end; ++i, ++codes)
-      EXPECT_NE(reports.find("| `" + (*i)[1].str() + "` |"), std::string::npos)
-          << document << " names " << (*i)[1] << ", which docs/reports.md does not explain";
-    EXPECT_GT(codes, 3) << document;
+    const std::vector<Groups> codes =
+        find_all(text_of(source_folder() / document), "`([A-Z]+(?:-[A-Z]+)+|DEADLOCK|PHASE|FRAGMENT)`");
+    for (const Groups& code : codes)
+      EXPECT_NE(reports.find("| `" + code[1] + "` |"), std::string::npos)
+          << document << " names " << code[1] << ", which docs/reports.md does not explain";
+    EXPECT_GT(codes.size(), 3u) << document;
   }
 }
 

@@ -224,8 +224,10 @@ void expect_right(Problems& problems, const GemmProblem& p) {
           c.push_back(decode_value(p.c.type, static_cast<const std::byte*>(p.c.data) +
                                                  (matrix * p.c.batch_stride + i * p.c.stride + j) * size_of(p.c.type)));
   const ChipLimits chip{problems.pick(2) == 0 ? 16 : 148, Chip::sm100};
-  const std::vector<GemmPlan> plans = gemm_plans(p, chip);
+  std::vector<GemmPlan> plans = gemm_plans(p, chip);
   ASSERT_FALSE(plans.empty());
+  std::erase_if(plans, [](const GemmPlan& plan) { return !built_for_loom(*plan.config); });
+  if (plans.empty()) return;  // types or majors that the representative part leaves out
   const GemmPlan& plan = plans[static_cast<size_t>(problems.pick(static_cast<int>(plans.size())))];
   SCOPED_TRACE(plan.why);
   const Result<loom::Outcome> outcome = run_on_loom(p, plan);

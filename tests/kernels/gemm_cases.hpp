@@ -121,9 +121,22 @@ class Cases {
   std::mt19937_64 random_;
 };
 
-inline std::vector<const GemmConfig*> all_configs(Chip chip) {
+/// Those that the loom has: a representative part in the usual build, all under `./dev test --full`.
+inline std::vector<const GemmConfig*> built_configs(Chip chip) {
   std::vector<const GemmConfig*> list;
-  for (const GemmConfig& config : gemm_configs(chip)) list.push_back(&config);
+  for (const GemmConfig& config : gemm_configs(chip))
+    if (built_for_loom(config)) list.push_back(&config);
+  return list;
+}
+/// Of these keys, those that the loom has; there is at least one.
+inline std::vector<const GemmConfig*> built_of(std::initializer_list<const char*> keys) {
+  std::vector<const GemmConfig*> list;
+  for (const char* key : keys) {
+    const Result<const GemmConfig*> config = find_gemm_config(key);
+    EXPECT_TRUE(config) << config.error();
+    if (config && built_for_loom(**config)) list.push_back(*config);
+  }
+  EXPECT_FALSE(list.empty()) << "none of the keys is in the representative part";
   return list;
 }
 inline std::string identifier(std::string key) {

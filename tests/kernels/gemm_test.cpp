@@ -83,9 +83,11 @@ std::vector<std::byte> product(const char* key, int splits, const char* schedule
 
 /// Splits are added in one order, whichever of them is ready first.
 TEST(GemmSplits, AnyScheduleGivesTheSameBits) {
-  for (const char* key :
-       {"bf16-kk-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1", "bf16-kk-64x16-one-1x1-swap", "bf16-kk-64x128-1sm-1x1",
-        "bf16-kk-128x16-1sm-1x1-k4-clc", "bf16-kk-64x16-1sm-1x1-k4-swap", "tf32-kk-128x128-1sm-1x1"}) {
+  for (const GemmConfig* config :
+       built_of({"bf16-kk-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1", "bf16-kk-64x16-one-1x1-swap",
+                 "bf16-kk-64x128-1sm-1x1", "bf16-kk-128x16-1sm-1x1-k4-clc", "bf16-kk-64x16-1sm-1x1-k4-swap",
+                 "tf32-kk-128x128-1sm-1x1"})) {
+    const char* const key = config->key;
     const std::vector<std::byte> expected = product(key, 3);
     for (const char* schedule : {"lazy", "adversarial", "random:1", "random:2", "random:3", "random:4", "lazy:5"})
       EXPECT_TRUE(product(key, 3, schedule) == expected) << key << " under " << schedule;
@@ -95,8 +97,10 @@ TEST(GemmSplits, AnyScheduleGivesTheSameBits) {
 
 /// What CTAs of a cluster copy for each other may land after everything else.
 TEST(GemmClusters, CopiesForOthersMayBeLate) {
-  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-64x112-one-2x1", "bf16-kk-128x128-pp-1x2",
-                          "e4m3-blocks-256x128-coop-1x2", "bf16-kk-128x256-2sm-4x4"}) {
+  for (const GemmConfig* config :
+       built_of({"bf16-kk-128x256-coop-2x1", "bf16-kk-64x112-one-2x1", "bf16-kk-128x128-pp-1x2",
+                 "e4m3-blocks-256x128-coop-1x2", "bf16-kk-64x128-2sm-2x2-clc", "bf16-kk-128x256-2sm-4x4"})) {
+    const char* const key = config->key;
     const std::vector<std::byte> expected = product(key, 1);
     for (const char* schedule : {"eager:faults=multicast", "lazy:faults=multicast", "adversarial:faults=multicast",
                                  "random:1:faults=multicast"})
@@ -113,19 +117,20 @@ TEST(GemmSplits, WithinAClusterAndThroughAWorkspace) {
       {"e4m3-blocks-64x64-one-1x1", "e4m3-blocks-64x64-one-1x1x2"},
       {"e4m3-blocks-128x64-coop-1x1", "e4m3-blocks-128x64-coop-1x1x2"}};
   for (const auto& [workspace, cluster] : pairs) {
+    if (!built_for_loom(**find_gemm_config(cluster)) || !built_for_loom(**find_gemm_config(workspace))) continue;
     const std::vector<std::byte> split = product(workspace, 2);
     EXPECT_TRUE(split == product(cluster, 1)) << cluster;
     EXPECT_FALSE(split == product(workspace, 1)) << "the data does not tell orders of addition apart";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, HopperGemms, testing::ValuesIn(all_configs(Chip::sm90)), name_of_config);
-INSTANTIATE_TEST_SUITE_P(Every, HopperGemmsFull, testing::ValuesIn(all_configs(Chip::sm90)), name_of_config);
+INSTANTIATE_TEST_SUITE_P(Every, HopperGemms, testing::ValuesIn(built_configs(Chip::sm90)), name_of_config);
+INSTANTIATE_TEST_SUITE_P(Every, HopperGemmsFull, testing::ValuesIn(built_configs(Chip::sm90)), name_of_config);
 
 /// Every type of output with every path, bias and residual, on the smallest tiles either way round.
 TEST(GemmEpilogues, EveryCombination) {
   for (const GemmConfig& config : gemm_configs()) {
-    if (config.shape.tile_left != 64 || config.a != DType::bf16) continue;
+    if (config.shape.tile_left != 64 || config.a != DType::bf16 || !built_for_loom(config)) continue;
     uint64_t seed = 1;
     for (DType d : {DType::bf16, DType::f16, DType::f32, DType::e4m3})
       for (BiasAlong bias : {BiasAlong::none, BiasAlong::n, BiasAlong::m})
@@ -158,11 +163,10 @@ TEST(GemmEpilogues, EveryCombination) {
 TEST(GemmEpilogues, TheLastTileOfACta) {
   const char* const schedules[] = {"eager", "lazy", "adversarial", "random:7"};
   size_t turn = 0;
-  for (const char* key : {"bf16-kk-128x256-coop-2x1", "bf16-kk-128x224-coop-2x1", "bf16-kk-128x176-pp-2x1",
-                          "bf16-kk-128x160-pp-2x1", "bf16-kk-128x128-pp-1x2", "e4m3-blocks-128x192-coop-2x1"}) {
-    const Result<const GemmConfig*> config = find_gemm_config(key);
-    ASSERT_TRUE(config) << key;
-    const GemmShape& s = (*config)->shape;
+  for (const GemmConfig* config :
+       built_of({"bf16-kk-128x256-coop-2x1", "bf16-kk-128x224-coop-2x1", "bf16-kk-128x176-pp-2x1",
+                 "bf16-kk-128x160-pp-2x1", "bf16-kk-128x128-pp-1x2", "e4m3-blocks-128x192-coop-2x1"})) {
+    const GemmShape& s = config->shape;
     for (int tiles : {1, 2, 3})
       for (int k_blocks : {1, s.stages - 2, s.stages - 1, s.stages, s.stages + 1, 2 * s.stages + 1})
         for (bool fused : {false, true}) {
@@ -175,9 +179,9 @@ TEST(GemmEpilogues, TheLastTileOfACta) {
           if (fused && turn % 3 != 0) spec.beta = 1.0f;
           if (fused && turn % 5 == 0) spec.bias = BiasAlong::none;
           if (turn % 7 == 0) spec.batch = 2;
-          expect_right(**config, {.spec = spec,
-                                  .sms = s.cluster_size(),
-                                  .schedule = *loom::Schedule::parse(schedules[turn++ % std::size(schedules)])});
+          expect_right(*config, {.spec = spec,
+                                 .sms = s.cluster_size(),
+                                 .schedule = *loom::Schedule::parse(schedules[turn++ % std::size(schedules)])});
           if (HasFailure()) return;
         }
   }
@@ -186,7 +190,7 @@ TEST(GemmEpilogues, TheLastTileOfACta) {
 TEST(GemmEpilogues, InPlaceNoTileReadsItsNeighbours) {
   for (const GemmConfig& config : gemm_configs()) {
     const GemmShape& shape = config.shape;
-    if (shape.chip != Chip::sm90 || shape.tile_right % 64 == 0 || shape.swap) continue;
+    if (shape.tile_right % 64 == 0 || shape.swap || !built_for_loom(config)) continue;
     for (const bool quick : {false, true})  // as `fused` wants it, also where both groups write a tile
       expect_right(config, {.spec = {.m = 130,
                                      .n = 3 * shape.tile_right - 16,
@@ -202,7 +206,7 @@ TEST(GemmEpilogues, InPlaceNoTileReadsItsNeighbours) {
 
 TEST(GemmEpilogues, Activations) {
   for (const GemmConfig& config : gemm_configs()) {
-    if (config.shape.tile_left != 64 || config.a != DType::bf16) continue;
+    if (config.shape.tile_left != 64 || config.a != DType::bf16 || !built_for_loom(config)) continue;
     for (Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
       for (DType d : {DType::bf16, DType::f16, DType::f32})
         expect_right(config, {.spec = {.m = 64,
@@ -275,11 +279,50 @@ TEST(GemmOnTheLoom, ClustersBeginAtTheirPlaces) {
   EXPECT_GT(begun_at({0, 1, 2, 2}).rounding_mismatches, 0) << "a quarter of the tiles is nobody's";
 }
 
+/// A build may have a part of the configurations: a plan names what it would take, and nothing else runs in its place
+/// without a word.
+TEST(GemmOnTheLoom, SaysWhatIsNotBuilt) {
+  size_t built = 0, all = 0;
+  for (Chip chip : {Chip::sm90, Chip::sm100})
+    for (const GemmConfig& config : gemm_configs(chip)) {
+      ++all;
+      built += built_for_loom(config);
+      GemmData data({.m = 40,
+                     .n = 136,
+                     .k = 200,
+                     .a = config.a,
+                     .b = config.b,
+                     .a_major = config.a_major,
+                     .b_major = config.b_major,
+                     .scaling = config.scaling});
+      const GemmProblem problem = data.problem();
+      const Result<GemmPlan> plan = plan_gemm(problem, config, 1, ChipLimits::of(chip));
+      ASSERT_TRUE(plan) << plan.error();
+      if (!built_for_loom(config)) {
+        const Result<loom::Outcome> refused = run_on_loom(problem, *plan);
+        ASSERT_FALSE(refused) << config.key;
+        EXPECT_NE(refused.error().find(config.key), std::string::npos) << refused.error();
+        EXPECT_NE(refused.error().find("-DWARPLOOM_KERNELS=all"), std::string::npos) << refused.error();
+      }
+      const Result<GemmPlan> best = plan_gemm(problem, ChipLimits::of(chip));
+      ASSERT_TRUE(best);
+      const Result<GemmPlan> taken = plan_gemm_on_loom(problem, ChipLimits::of(chip));
+      if (!taken) {
+        EXPECT_NE(taken.error().find(best->config->key), std::string::npos) << taken.error();
+        continue;
+      }
+      EXPECT_TRUE(built_for_loom(*taken->config));
+      EXPECT_EQ(taken->instead_of, taken->config == best->config ? nullptr : best->config);
+      EXPECT_EQ(taken->instead_of != nullptr, taken->why.find("which is not built") != std::string::npos) << taken->why;
+    }
+  EXPECT_GE(built * 4, all) << "a representative part is not as small as that";
+}
+
 TEST(GemmOnTheLoom, SayingWhatIsMissing) {
   GemmData data({.m = 64, .n = 64, .k = 256});
   GemmProblem problem = data.problem();
   EXPECT_FALSE(run_on_loom(problem, GemmPlan{}));
-  Result<GemmPlan> plan = plan_gemm(problem);
+  Result<GemmPlan> plan = plan_gemm_on_loom(problem);
   ASSERT_TRUE(plan);
   plan->ctas = 0;
   EXPECT_FALSE(run_on_loom(problem, *plan));

@@ -48,7 +48,7 @@ GemmData::Accuracy run_without(const Case& c, int left_out) {
   GemmData data(c.spec);
   GemmProblem problem = data.problem();
   problem.k -= left_out;
-  const Result<GemmPlan> best = plan_gemm(problem);
+  const Result<GemmPlan> best = plan_gemm_on_loom(problem);
   EXPECT_TRUE(best);
   const Result<const GemmConfig*> splits_well = find_gemm_config("bf16-kk-64x64-one-1x1");
   EXPECT_TRUE(splits_well);
@@ -100,7 +100,7 @@ TEST(Ring, BlackwellBlockwise) {
     problem.k -= left_out;
     loom::Options options;
     options.ring = data.ring();
-    const Result<GemmPlan> plan = plan_gemm(problem, {4, Chip::sm100});
+    const Result<GemmPlan> plan = plan_gemm_on_loom(problem, {4, Chip::sm100});
     ASSERT_TRUE(plan) << plan.error();
     const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
     ASSERT_TRUE(outcome && outcome->ok());

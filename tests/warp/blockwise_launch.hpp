@@ -107,7 +107,7 @@ inline GemmData blockwise_data(int m, int n, int k, Fill fill, float beta, uint6
 
 /// D as the shipped kernel computes it.
 inline void run_shipped(const GemmProblem& problem) {
-  const Result<GemmPlan> plan = plan_gemm(problem, ChipLimits::of(Chip::sm100));
+  const Result<GemmPlan> plan = plan_gemm_on_loom(problem, ChipLimits::of(Chip::sm100));
   ASSERT_TRUE(plan) << plan.error();
   const Result<loom::Outcome> outcome = run_on_loom(problem, *plan);
   ASSERT_TRUE(outcome && outcome->ok());

@@ -85,7 +85,8 @@ struct GemmPlan {
   Raster raster = {};
   size_t workspace_bytes = 0;
   double predicted_us = 0;
-  std::string why;  ///< one line for people
+  std::string why;                         ///< one line for people
+  const GemmConfig* instead_of = nullptr;  ///< from plan_gemm_on_loom: what it would have taken, were it built
 };
 
 /// The chip a plan is for.
@@ -117,7 +118,15 @@ Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config,
 /// Every plan that is legal, cheapest first.
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip = {});
 
-/// Runs on the loom; its workspace, where the plan needs one, is its own.
+/// Whether the loom has it: a build may hold a part of the configurations (CMake's WARPLOOM_KERNELS), and a kernel of
+/// the user's is always there. A GPU library has them all.
+bool built_for_loom(const GemmConfig& config);
+/// "" or a sentence that says so, and how it is built.
+std::string why_not_on_loom(const GemmConfig& config);
+/// The cheapest plan of those whose configuration is built. Where plan_gemm's is not, `instead_of` and `why` name it.
+Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits& chip = {});
+
+/// Runs on the loom, or says that its configuration is not built; its workspace, where the plan needs one, is its own.
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options = {});
 
 }  // namespace warploom
