@@ -312,7 +312,7 @@ TEST(MbarrierRules, TestOfAPhaseLongPast) {
          }
          syncwarp();
        },
-       {"PHASE", {"a test for phase -1 of ring.full[0]", "2 phases are complete"}});
+       {"PHASE", {"a test for 0 phases of ring.full[0]", "2 phases are complete"}});
 }
 
 TEST(MbarrierRules, OneWarpOnBothSidesOfARing) {

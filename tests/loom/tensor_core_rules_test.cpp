@@ -488,7 +488,7 @@ TEST(TensorCoreRules, CommitArrivesInACtaThatHasExited) {
     tear_down<1>(s);
   };
   expect_finding(run(launch, kernel, Params{true, output.values.data()}, with({Policy::lazy})), launch,
-                 {"EXIT-REMOTE", {"tcgen05.commit arrives in CTA 1, which has exited"}});
+                 {"EXIT-REMOTE", {"tcgen05.commit arrives at done.full[0] of CTA 1, which has exited"}});
   always_clean(launch, kernel, Params{false, output.values.data()});
 }
 

@@ -632,7 +632,7 @@ TEST(TmaRules, LoadSignalsALeaderThatHasExited) {
     if (!p.buggy) cluster_sync();
   };
   expect_finding(run(launch, kernel, memory.params(true), with({Policy::lazy})), launch,
-                 {"EXIT-REMOTE", {"signals an mbarrier of CTA 0, which has exited"}});
+                 {"EXIT-REMOTE", {"signals ring.full[0] of CTA 0, which has exited"}});
   always_clean(launch, kernel, memory.params());
 }
 

@@ -166,7 +166,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         Record mine = record;
         Reads kept;
         bool excused = false;
-        const auto excuse = [&](const Record& earlier) { return alike != nullptr && alike->excuse(earlier, at); };
+        const auto excuse = [&](const Record& earlier) { return alike != nullptr && alike->excuses(earlier, at); };
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) {
           excused = excuse(cell.write);
           if (!excused) report({kind, cell.write, record, true, true, at});
@@ -180,7 +180,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
           return false;
         });
         if (alike != nullptr) {
-          const bool hidden = cell.hidden_by(record, alike->met) && !excused;
+          const bool hidden = cell.hidden_by(record, *alike) && !excused;
           if (hides.value_or(hidden) != hidden) unite = false;
           hides = hidden;
           mine.hides = hidden;
@@ -237,7 +237,7 @@ void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record, con
       [&](Cell& cell, uint32_t) {
         Record mine = record;
         if (alike != nullptr) {
-          const bool hidden = cell.hidden_by(record, alike->met);
+          const bool hidden = cell.hidden_by(record, *alike);
           if (hides.value_or(hidden) != hidden) unite = false;
           hides = hidden;
           mine.hides = hidden;

@@ -239,7 +239,7 @@ class Watch {
     touch(pc, warp, shared_[rank_of(cta)], offset, bytes, write, view, record, false, alike);
   }
   /// Of a thread's store to its own CTA's memory.
-  Alike alike(Agent agent, const Shadow& shadow, const Record& store) const;
+  class AlikeStores;
   void note_store(Agent agent, const Record& store);
   void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
                    const Viewpoint& view, const Record& record);
