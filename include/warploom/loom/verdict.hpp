@@ -17,7 +17,7 @@
 namespace warploom::loom {
 
 /// Changes when the loom's rules do.
-inline constexpr uint32_t model_version = 1;
+inline constexpr uint32_t model_version = 2;
 
 /// What is checked: a launch that can be repeated, with the same inputs each time.
 struct Subject {
