@@ -56,7 +56,8 @@ bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, 
     kind = Conflict::Kind::race;
   else if (plane == Plane::tensor)
     kind = Conflict::Kind::no_tensor_fence;
-  else if (plane == Plane::async && earlier.proxy == Proxy::generic && view.covers(Plane::visible, earlier))
+  else if (plane == Plane::async && earlier.proxy == Proxy::generic &&
+           (!earlier_writes || view.covers(Plane::visible, earlier)))
     kind = Conflict::Kind::no_proxy_fence;
   else
     kind = Conflict::Kind::not_visible;

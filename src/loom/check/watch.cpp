@@ -137,7 +137,8 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   const Warp& warp = *thread.warp;
   const uint32_t lane = 1u << thread.id.lane;
   const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta;
-  if (!unit || !gathered_.go_on(warp, lane)) settle_stores();
+  // A unit that comes again is another store: what it comes over is the one before.
+  if (!unit || !gathered_.go_on(warp, lane) || gathered_.lines.contains(offset)) settle_stores();
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
@@ -374,7 +375,7 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
     mute_[me.warp] = {
         pc, 1u << thread.id.lane,
         fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that "
-                    "CTA nothing of what was written",
+                    "CTA nothing of what its threads did",
                     barrier.name(), barrier.cta->rank)};
 }
 
@@ -446,7 +447,7 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
   if (!tells)
     mute_[agent(thread).warp] = {
         pc, 1u << thread.id.lane,
-        "arrives at the cluster barrier with .relaxed, which tells nothing of what was written"};
+        "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did"};
 }
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }

@@ -387,6 +387,36 @@ TEST(Holes, EqualStoresOfLanesAtDifferentMoments) {
                   {"RACE-SMEM", "UNINIT-SMEM"});
 }
 
+TEST(Holes, EqualStoresOverAnotherOfTheSameLane) {
+  // Both of lane 0's stores are told together, and the others may still come before the first.
+  struct Unit {
+    uint32_t words[4];
+  };
+  always_reported({.threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    auto* const unit = reinterpret_cast<Unit*>(s.line[0]);
+                    if (lane_index() == 0) store_shared(unit, Unit{{1, 1, 1, 1}});
+                    if (!buggy) syncwarp();
+                    store_shared(unit, Unit{{2, 2, 2, 2}});
+                    syncwarp();
+                  },
+                  {"RACE-SMEM"});
+}
+
+TEST(Holes, EqualStoresToGlobalMemoryOverAReadMadeTwice) {
+  static uint32_t out[4];
+  always_reported(
+      {.threads = 32, .shared_bytes = sizeof(Objects), .tensors = {{out, sizeof(out), Access::write, "out"}}},
+      [](bool buggy) {
+        auto& s = shared<Objects>();
+        if (buggy && lane_index() == 0) store_shared(s.line[0], load_global(&out[0]));
+        for (uint32_t i = 0; i < 2; ++i) store_global(&out[0], 7u);
+        syncwarp();
+      },
+      {"RACE-GLOBAL"});
+}
+
 TEST(Holes, EqualStoresToGlobalMemoryThatOneLaneArrivesFor) {
   static uint32_t out[4];
   always_reported(
