@@ -17,7 +17,7 @@ uint32_t parity_of(uint64_t phases) { return static_cast<uint32_t>((phases + 1) 
 }  // namespace
 
 std::string phase_text(uint64_t phases) {
-  return phases == 0 ? "no phase (0: the barrier as it was initialised)" : fmt::format("phase {}", phases - 1);
+  return phases == 0 ? "0 phases" : fmt::format("phase {}", phases - 1);
 }
 
 std::string Barrier::name() const {

@@ -95,6 +95,7 @@ std::string whereabouts(const Thread& waiting) {
   const std::string line = line_of(location(wait.pc));
   switch (wait.kind) {
     case WaitKind::mbarrier:
+      if (wait.phases == 0) return fmt::format("waits for 0 phases of {} at {}", wait.barrier->name(), line);
       return fmt::format("waits for {} {} at {}", wait.barrier->name(), phase_text(wait.phases), line);
     case WaitKind::named_barrier: return fmt::format("waits at named barrier {} at {}", wait.id, line);
     case WaitKind::cluster_barrier: return fmt::format("waits at the cluster barrier at {}", line);

@@ -312,8 +312,7 @@ TEST(MbarrierRules, TestOfAPhaseLongPast) {
          }
          syncwarp();
        },
-       {"PHASE",
-        {"a test for no phase (0: the barrier as it was initialised) of ring.full[0]", "2 phases are complete"}});
+       {"PHASE", {"a test for 0 phases of ring.full[0]", "2 phases are complete"}});
 }
 
 TEST(MbarrierRules, OneWarpOnBothSidesOfARing) {

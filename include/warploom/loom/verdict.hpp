@@ -22,7 +22,7 @@
 namespace warploom::loom {
 
 /// Changes when the loom's rules do.
-inline constexpr uint32_t model_version = 1;
+inline constexpr uint32_t model_version = 2;
 
 /// Something that a verdict is about, in words: {"problem", "m", "300"}. Two explorations with the same parts are the
 /// same one.

@@ -47,6 +47,12 @@ void LineSet::add(uint32_t line, uint8_t units) {
 
 void LineSet::add(uint32_t offset) { add(offset / 128, static_cast<uint8_t>(1u << offset % 128 / unit_bytes)); }
 
+bool LineSet::contains(uint32_t offset) const {
+  const auto at = std::lower_bound(lines_.begin(), lines_.end(), offset / 128,
+                                   [](const auto& entry, uint32_t wanted) { return entry.first < wanted; });
+  return at != lines_.end() && at->first == offset / 128 && (at->second >> offset % 128 / unit_bytes & 1) != 0;
+}
+
 void LineSet::add(const LineSet& other) {
   if (lines_.empty()) {
     lines_ = other.lines_;

@@ -21,6 +21,7 @@ class LineSet {
  public:
   static constexpr uint32_t unit_bytes = 16;
   void add(uint32_t offset);  ///< the unit that begins there
+  bool contains(uint32_t offset) const;
   void add(const LineSet& other);
   template <class Visit>
   void for_each(Visit&& visit) const {  // visit(first byte, count)

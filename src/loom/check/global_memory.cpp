@@ -261,6 +261,7 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     return report({*kind, accesses_[entry.access], me, entry.lane, lane, address + first, last - first, entry.behind});
   };
   uint16_t alike = 0;  // bytes of stores that this one leaves the same as
+  uint16_t again = 0;  // ... of the same store, made before
   Entries covered;     // what it comes over
   for (Entry& entry : entries) {
     const auto common = static_cast<uint16_t>(entry.bytes & bytes);
@@ -278,8 +279,11 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
       replaced = !entry.writes && earlier.cluster == me.cluster && earlier.slot == me.slot && entry.lane == lane;
     if (!replaced) continue;
     entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
-    const bool again = view.same && earlier.site == me.site && earlier.cluster == me.cluster && entry.lane == lane;
-    if (me.touch != Touch::write || again) continue;
+    if (me.touch != Touch::write) continue;
+    if (view.same && earlier.site == me.site && earlier.cluster == me.cluster && entry.lane == lane) {
+      again |= common;
+      continue;
+    }
     covered.push_back(entry);
     covered.back().bytes = common;
     covered.back().behind = true;
@@ -288,7 +292,7 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     if (!entry.behind) continue;
     if (const auto common = static_cast<uint16_t>(entry.bytes & alike); common != 0) tell(entry, common);
     // Further back than that nobody needs to look: who is ordered behind one of these is behind what it came over.
-    if (me.touch == Touch::write) entry.bytes = static_cast<uint16_t>(entry.bytes & ~(bytes & ~alike));
+    if (me.touch == Touch::write) entry.bytes = static_cast<uint16_t>(entry.bytes & ~(bytes & ~(alike | again)));
   }
   entries.erase(std::remove_if(entries.begin(), entries.end(), [](const Entry& entry) { return entry.bytes == 0; }),
                 entries.end());

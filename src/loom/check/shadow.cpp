@@ -57,7 +57,8 @@ bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, 
     kind = Conflict::Kind::race;
   else if (plane == Plane::tensor)
     kind = Conflict::Kind::no_tensor_fence;
-  else if (plane == Plane::async && earlier.proxy == Proxy::generic && view.covers(Plane::visible, earlier))
+  else if (plane == Plane::async && earlier.proxy == Proxy::generic &&
+           (!earlier_writes || view.covers(Plane::visible, earlier)))
     kind = Conflict::Kind::no_proxy_fence;
   else
     kind = Conflict::Kind::not_visible;
@@ -167,7 +168,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
         Record mine = record;
         Reads kept;
         bool excused = false;
-        const auto excuse = [&](const Record& earlier) { return alike != nullptr && alike->excuse(earlier, at); };
+        const auto excuse = [&](const Record& earlier) { return alike != nullptr && alike->excuses(earlier, at); };
         if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) {
           excused = excuse(cell.write);
           if (!excused) report({kind, cell.write, record, true, true, at});
@@ -181,7 +182,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
           return false;
         });
         if (alike != nullptr) {
-          const bool hidden = cell.hidden_by(record, alike->met) && !excused;
+          const bool hidden = cell.hidden_by(record, *alike) && !excused;
           if (hides.value_or(hidden) != hidden) unite = false;
           hides = hidden;
           mine.hides = hidden;
@@ -240,7 +241,7 @@ void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record, con
       [&](Cell& cell, uint32_t) {
         Record mine = record;
         if (alike != nullptr) {
-          const bool hidden = cell.hidden_by(record, alike->met);
+          const bool hidden = cell.hidden_by(record, *alike);
           if (hides.value_or(hidden) != hidden) unite = false;
           hides = hidden;
           mine.hides = hidden;

@@ -26,7 +26,7 @@ struct Record {
   Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
   bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
   bool same : 1 = false;             ///< a thread's store of the value that was there
-  bool hides : 1 = false;  ///< it came over what its own warp did since it met: other lanes do not know of that
+  bool hides : 1 = false;  ///< it came over what its own warp did and other lanes need not know of
   bool kept : 1 = false;   ///< a write that stands among the reads, beside one of another lane that wrote the same
   uint32_t tick = 0;       ///< 0: nobody
   uint32_t lanes = 0;      ///< of a warp's slot; 0 for asynchronous work
@@ -94,11 +94,16 @@ bool ordered(const Viewpoint& view, const Record& earlier, bool earlier_writes, 
              Conflict::Kind& kind);
 
 /// Of a thread's store: lanes of its warp may write the same value with the same instruction, in whatever order.
-struct Alike {
-  uint32_t met = 0;  ///< the tick at which the warp met last
-  /// Whether the store at hand is one of those that this record is one of, and ordered behind all that the record came
-  /// over (`at`: the first byte).
-  std::function<bool(const Record& earlier, uint32_t at)> excuse;
+class Alike {
+ public:
+  /// Of an access that the store comes over: one of its own warp that the other lanes need not know of?
+  virtual bool hides(const Record& earlier) const = 0;
+  /// Whether the store is one of those that this record is one of, and ordered behind all that the record came over
+  /// (`at`: the first byte).
+  virtual bool excuses(const Record& earlier, uint32_t at) const = 0;
+
+ protected:
+  ~Alike() = default;
 };
 
 class Shadow {
@@ -172,11 +177,11 @@ class Shadow {
     Record write;
     Reads reads;
 
-    /// Would a store of this warp come over something that it did since it met?
-    bool hidden_by(const Record& record, uint32_t met) const {
-      const auto own = [&](const Record& earlier) { return earlier.slot == record.slot && earlier.tick > met; };
-      const bool again = record.same && write.site == record.site && write.lanes == record.lanes && !write.hides;
-      return (own(write) && !again) || reads.any(own);
+    /// Would the store come over something that other lanes need not know of? The same store again is none.
+    bool hidden_by(const Record& record, const Alike& alike) const {
+      const bool again = record.same && write.slot == record.slot && write.site == record.site &&
+                         write.lanes == record.lanes && !write.hides;
+      return (!again && alike.hides(write)) || reads.any([&](const Record& read) { return alike.hides(read); });
     }
     bool initialised() const { return !write.nobody() || write.site != 0; }
     void initialise() { write.site = before_the_run; }

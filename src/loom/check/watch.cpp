@@ -102,13 +102,53 @@ void Watch::touch(Pc pc, const Warp& warp, Shadow& shadow, uint32_t first, uint3
     shadow.read(first, count, view, record, std::ref(on_conflict));
 }
 
+void Watch::note_store(Agent agent, const Record& store) {
+  auto& stores = sites_[store.site].stores;
+  const uint32_t met = order_.met(agent.warp);
+  if (!stores.empty() && stores.front().first <= met)
+    std::erase_if(stores, [&](const auto& earlier) { return earlier.first <= met; });
+  if (stores.empty() || stores.back().first != store.tick)
+    stores.emplace_back(store.tick, order_.knows(agent));
+  else if (stores.back().second != order_.knows(agent))
+    stores.back().second = order_.knows(agent);
+}
+
+/// Lanes may write the same value to a word with one instruction: whoever comes last, it is there. Each of them must be
+/// ordered behind all that the others came over, which is gone from the shadow: it is enough that it knows what they
+/// knew, and that they came over nothing of their own that they had not been told of.
+class Watch::AlikeStores final : public Alike {
+ public:
+  AlikeStores(const Watch& watch, Agent agent, const Shadow& shadow, const Record& store)
+      : watch_(watch), agent_(agent), shadow_(shadow), store_(store) {}
+
+  bool hides(const Record& earlier) const override {
+    if (earlier.slot != agent_.warp || earlier.tick <= watch_.order_.met(agent_.warp)) return false;
+    return !Viewpoint(*watch_.order_.knows(agent_)).covers(Plane::visible, earlier);
+  }
+  bool excuses(const Record& other, uint32_t at) const override {
+    const Record earlier = watch_.placed(other, shadow_, at);
+    if (!store_.same || earlier.slot != agent_.warp || earlier.lanes == 0 || earlier.hides) return false;
+    const Site &first = watch_.sites_[earlier.site], &second = watch_.sites_[store_.site];
+    if (first.pc != second.pc || first.operation != second.operation) return false;
+    const auto known = std::ranges::find(first.stores, earlier.tick, [](const auto& one) { return one.first; });
+    return known != first.stores.end() && watch_.order_.covers(agent_, known->second);
+  }
+
+ private:
+  const Watch& watch_;
+  Agent agent_;
+  const Shadow& shadow_;
+  const Record& store_;
+};
+
 void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uint32_t bytes, bool write,
                    const char* operation, const void* value) {
   const Warp& warp = *thread.warp;
   const uint32_t lane = 1u << thread.id.lane;
   const bool unit = write && bytes == LineSet::unit_bytes && offset % bytes == 0 && &owner == thread.cta &&
                     !near_barriers(owner, offset, bytes);
-  if (!unit || !gathered_.go_on(warp, lane)) settle_stores();
+  // A unit that comes again is another store: what it comes over is the one before.
+  if (!unit || !gathered_.go_on(warp, lane) || gathered_.lines.contains(offset)) settle_stores();
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
@@ -119,7 +159,7 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   if (unit) {
     gather(warp, pc, record, offset);
   } else if (here) {
-    const Alike others = alike(me, shared_[rank_of(owner)], record);
+    const AlikeStores others(*this, me, shared_[rank_of(owner)], record);
     touch_shared(pc, warp, owner, offset, bytes, write, view, record, &others);
   } else {
     touch_shared(pc, warp, owner, offset, bytes, write, view, record);
@@ -134,31 +174,6 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
 Record Watch::record_of(const Thread& thread, const Cta& owner, const Viewpoint& view, uint32_t site) {
   if (&owner == thread.cta) return view.record(Proxy::generic, site);
   return Record::of(order_.accessed_elsewhere(agent(thread), rank_of(owner)), 0, Proxy::generic, site);
-}
-
-void Watch::note_store(Agent agent, const Record& store) {
-  auto& stores = sites_[store.site].stores;
-  const uint32_t met = order_.met(agent.warp);
-  if (!stores.empty() && stores.front().first <= met)
-    std::erase_if(stores, [&](const auto& earlier) { return earlier.first <= met; });
-  if (stores.empty() || stores.back().first != store.tick)
-    stores.emplace_back(store.tick, order_.knows(agent));
-  else if (stores.back().second != order_.knows(agent))
-    stores.back().second = order_.knows(agent);
-}
-
-/// Lanes may write the same value to a word with one instruction: whoever comes last, it is there. Each of them must be
-/// ordered behind all that the others came over, which is gone from the shadow: it is enough that it knows what they
-/// knew, and that they came over nothing of their own.
-Alike Watch::alike(Agent agent, const Shadow& shadow, const Record& store) const {
-  return {order_.met(agent.warp), [this, agent, &shadow, store](const Record& other, uint32_t at) {
-            const Record earlier = placed(other, shadow, at);
-            if (!store.same || earlier.slot != agent.warp || earlier.lanes == 0 || earlier.hides) return false;
-            const Site &first = sites_[earlier.site], &second = sites_[store.site];
-            if (first.pc != second.pc || first.operation != second.operation) return false;
-            const auto known = std::ranges::find(first.stores, earlier.tick, [](const auto& one) { return one.first; });
-            return known != first.stores.end() && order_.covers(agent, known->second);
-          }};
 }
 
 void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, uint32_t bytes, bool write,
@@ -201,7 +216,7 @@ void Watch::check_stores() {
   gathered_.lines.for_each(
       [&](uint32_t first, uint32_t count) { clean = clean && shadow.writable(first, count, view, record); });
   if (clean) {
-    const Alike others{order_.met(me.warp), {}};
+    const AlikeStores others(*this, me, shadow, record);
     gathered_.lines.for_each([&](uint32_t first, uint32_t count) {
       shadow.overwrite(first, count, record, gathered_.lanes == all_lanes ? nullptr : &others);
     });
@@ -210,7 +225,7 @@ void Watch::check_stores() {
     for (const Stores::One& one : gathered_.each) units[one.offset / LineSet::unit_bytes].site = one.record.site;
   } else {
     for (const Stores::One& one : gathered_.each) {
-      const Alike others = alike(me, shadow, one.record);
+      const AlikeStores others(*this, me, shadow, one.record);
       touch(one.pc, warp, shadow, one.offset, LineSet::unit_bytes, true, view, one.record, false,
             gathered_.lanes == all_lanes ? nullptr : &others);
     }
@@ -401,7 +416,7 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
     mute_[me.warp] = {
         pc, 1u << thread.id.lane,
         fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that "
-                    "CTA nothing of what was written",
+                    "CTA nothing of what its threads did",
                     barrier.name(), barrier.cta->rank)};
 }
 
@@ -478,7 +493,7 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
   if (!tells)
     mute_[agent(thread).warp] = {
         pc, 1u << thread.id.lane,
-        "arrives at the cluster barrier with .relaxed, which tells nothing of what was written"};
+        "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did"};
 }
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }

@@ -276,7 +276,7 @@ class Watch {
     if (near_barriers(cta, offset, bytes)) spare_barriers(pc, warp, cta, offset, bytes, write, record);
   }
   /// Of a thread's store to its own CTA's memory.
-  Alike alike(Agent agent, const Shadow& shadow, const Record& store) const;
+  class AlikeStores;
   void note_store(Agent agent, const Record& store);
   void touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
                    const Viewpoint& view, const Record& record);

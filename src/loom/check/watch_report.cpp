@@ -172,13 +172,16 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
   std::vector<OtherSide> sides{side_of(conflict.earlier, conflict.earlier_writes)};
   if (!tensor)
     if (std::optional<OtherSide> release = release_of(*shared, conflict)) sides.push_back(std::move(*release));
+  // An arrival that tells nothing may be all that orders the two.
+  const bool untold = conflict.kind == Conflict::Kind::not_visible ||
+                      (conflict.kind == Conflict::Kind::no_proxy_fence && !conflict.earlier_writes);
   if (const auto mute = earlier.warp == nullptr ? mute_.end() : mute_.find(agent(*earlier.warp).warp);
-      conflict.kind == Conflict::Kind::not_visible && mute != mute_.end()) {
+      untold && mute != mute_.end()) {
     sides.push_back({mute->second.what, earlier.warp, mute->second.lanes, mute->second.pc});
-    words.fix = "the arrival releases to the cluster (mbarrier_arrive<Scope::cluster>, cluster_arrive), and " +
-                std::string(conflict.later.proxy == Proxy::async
-                                ? "a fence.proxy.async of the thread that wrote comes before it"
-                                : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
+    words.fix = fmt::format(
+        "the arrival releases to the cluster (mbarrier_arrive<Scope::cluster>, cluster_arrive), and {}",
+        conflict.later.proxy == Proxy::async ? "a fence.proxy.async of the thread that made the first comes before it"
+                                             : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
   }
   cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
 }

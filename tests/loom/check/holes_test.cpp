@@ -327,6 +327,116 @@ TEST(Holes, AnInitOfBytesThatAreStillRead) {
                   {"RACE-SMEM"});
 }
 
+// Lanes may store the same value to a word with one instruction. What follows from one of them does not follow from the
+// others.
+TEST(Holes, EqualStoresOfLanesThatOneOfThemArrivesFor) {
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    init_barriers(s.full, 1);
+                    if (warp_index() == 0) {
+                      store_shared(&s.word, 7u);
+                      if (!buggy) syncwarp();
+                      if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+                    } else {
+                      mbarrier_wait(address(s.full[0]), 1);
+                      if (lane_index() == 0) store_shared(s.line[0], load_shared(&s.word));
+                    }
+                    syncwarp();
+                  },
+                  {"RACE-SMEM", "UNINIT-SMEM"});
+}
+
+TEST(Holes, EqualStoresOfLanesOfWhichOneHasWaited) {
+  // Lane 0 alone knows that warp 1 has read the word.
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    if (thread_index() == 0) store_shared(&s.word, 1u);
+                    init_barriers(s.full, 1);
+                    if (warp_index() == 1 && lane_index() == 0) {
+                      store_shared(s.line[0], load_shared(&s.word));
+                      mbarrier_arrive(address(s.full[0]));
+                    }
+                    if (warp_index() == 0) {
+                      if (!buggy || lane_index() == 0) mbarrier_wait(address(s.full[0]), 1);
+                      store_shared(&s.word, 7u);
+                    }
+                    syncwarp();
+                  },
+                  {"RACE-SMEM"});
+}
+
+TEST(Holes, EqualStoresOfLanesAtDifferentMoments) {
+  // Lane 0 has arrived somewhere between its store and that of the others; who reads must know of all.
+  always_reported({.threads = 64, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    init_barriers(s.full, 1);
+                    if (warp_index() == 0) {
+                      if (lane_index() == 0) mbarrier_arrive(address(s.full[1]));
+                      store_shared(&s.word, 7u);
+                      if (!buggy) syncwarp();
+                      if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+                    } else {
+                      mbarrier_wait(address(s.full[0]), 1);
+                      if (lane_index() == 0) store_shared(s.line[0], load_shared(&s.word));
+                    }
+                    syncwarp();
+                  },
+                  {"RACE-SMEM", "UNINIT-SMEM"});
+}
+
+TEST(Holes, EqualStoresOverAnotherOfTheSameLane) {
+  // Both of lane 0's stores are told together, and the others may still come before the first.
+  struct Unit {
+    uint32_t words[4];
+  };
+  always_reported({.threads = 32, .shared_bytes = sizeof(Objects)},
+                  [](bool buggy) {
+                    auto& s = shared<Objects>();
+                    auto* const unit = reinterpret_cast<Unit*>(s.line[0]);
+                    if (lane_index() == 0) store_shared(unit, Unit{{1, 1, 1, 1}});
+                    if (!buggy) syncwarp();
+                    store_shared(unit, Unit{{2, 2, 2, 2}});
+                    syncwarp();
+                  },
+                  {"RACE-SMEM"});
+}
+
+TEST(Holes, EqualStoresToGlobalMemoryOverAReadMadeTwice) {
+  static uint32_t out[4];
+  always_reported(
+      {.threads = 32, .shared_bytes = sizeof(Objects), .tensors = {{out, sizeof(out), Access::write, "out"}}},
+      [](bool buggy) {
+        auto& s = shared<Objects>();
+        if (buggy && lane_index() == 0) store_shared(s.line[0], load_global(&out[0]));
+        for (uint32_t i = 0; i < 2; ++i) store_global(&out[0], 7u);
+        syncwarp();
+      },
+      {"RACE-GLOBAL"});
+}
+
+TEST(Holes, EqualStoresToGlobalMemoryThatOneLaneArrivesFor) {
+  static uint32_t out[4];
+  always_reported(
+      {.threads = 64, .shared_bytes = sizeof(Objects), .tensors = {{out, sizeof(out), Access::write, "out"}}},
+      [](bool buggy) {
+        auto& s = shared<Objects>();
+        init_barriers(s.full, 1);
+        if (warp_index() == 0) {
+          store_global(&out[0], 7u);
+          if (!buggy) syncwarp();
+          if (lane_index() == 0) mbarrier_arrive(address(s.full[0]));
+        } else {
+          mbarrier_wait(address(s.full[0]), 1);
+          if (lane_index() == 0) store_shared(s.line[0], load_global(&out[0]));
+        }
+        syncwarp();
+      },
+      {"RACE-GLOBAL"});
+}
+
 /// What is stored before, or after, a fence that makes a relaxed arrival at the cluster barrier tell of it.
 template <class Store, class Fence>
 void told_by_fence(Store, Fence) {

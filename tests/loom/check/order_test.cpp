@@ -316,6 +316,63 @@ TEST(Order, TheWriterFencesForTheAsyncProxy) {
   EXPECT_FALSE(async_sees(false, true)) << "the issuer's fence does not cover another thread's writes";
 }
 
+/// cp.async of warp 0, over in warp 1's eyes: who fences, and whether about that memory.
+bool async_sees_copy(bool fence, MemoryId about) {
+  Order order(2);
+  const Order::BarrierId barrier = order.make_barrier();
+  const Work copy = order.begin(Agent{0, 0}, Tells::plain);
+  order.writes_to(copy, 3);
+  order.fence_proxy_async({1, 0});  // it knows nothing of it yet
+  order.complete(copy, barrier, true);
+  order.phase_completed(barrier);
+  order.passed({1, 0}, barrier, 1);
+  if (fence) order.fence_proxy_async({1, 0}, about);
+  EXPECT_TRUE(order.covers({1, 0}, Plane::visible, copy.stamp));
+  return order.begin({1, 0}).relies.covers(Plane::async, copy.stamp);
+}
+
+TEST(Order, WhoKnowsOfACopyByTheGenericProxyFencesForTheAsyncProxy) {
+  EXPECT_FALSE(async_sees_copy(false, every_memory));
+  EXPECT_TRUE(async_sees_copy(true, every_memory));
+  EXPECT_TRUE(async_sees_copy(true, 3));
+  EXPECT_FALSE(async_sees_copy(true, 2)) << "a fence about another CTA's memory";
+}
+
+/// A thread's store to another CTA's memory, and one to its own.
+TEST(Order, AFenceOfOneCtaIsAboutItsMemoryOnly) {
+  for (const bool all : {false, true}) {
+    Order order(2);
+    const Stamp here = order.note({0, 0});
+    order.accessed_shared({0, 0});
+    const Stamp there = order.accessed_elsewhere({0, 0}, 1);
+    EXPECT_TRUE(order.covers({0, 0}, Plane::visible, there));
+    order.fence_proxy_async({0, 0}, all ? every_memory : 0);
+    const Stamp again = order.accessed_elsewhere({0, 0}, 1);
+    const Work work = order.begin({0, 0});
+    EXPECT_TRUE(work.relies.covers(Plane::async, here));
+    EXPECT_EQ(work.relies.covers(Plane::async, there), all);
+    EXPECT_FALSE(work.relies.covers(Plane::async, again)) << "after the fence";
+    EXPECT_FALSE(order.covers({1, 0}, Plane::happened, there));
+  }
+}
+
+/// A thread that leaves a barrier for good has passed its last wait before the next phase ends.
+TEST(Order, APhaseEndsAfterThoseWhoLeft) {
+  for (const bool leaves : {false, true}) {
+    Order order(2);
+    uint32_t violations = 0;
+    order.violated = [&](const Order::Violation&) { ++violations; };
+    const Order::BarrierId barrier = order.make_barrier(true);
+    for (const uint32_t warp : {0u, 1u}) order.arrive({warp, 0}, barrier);
+    order.phase_completed(barrier);
+    for (const uint32_t warp : {0u, 1u}) order.passed({warp, 0}, barrier, 1);
+    if (leaves) order.leave({1, 0}, barrier);
+    order.arrive({0, 0}, barrier);
+    order.phase_completed(barrier);
+    EXPECT_EQ(violations, leaves ? 0u : 1u);
+  }
+}
+
 TEST(Order, AnAccessAfterTheFenceIsNotCovered) {
   Order order(1);
   order.accessed_shared({0, 0});
