@@ -262,10 +262,11 @@ Program generate(Domain domain, uint64_t seed) {
       break;
   }
   constexpr uint32_t mutations[] = {0, 0, 1, 1, 1, 1, 2, 3};
-  const uint32_t more = domain == Domain::dependents ? 1 + random.below(2)
-                        : domain == Domain::launch_control || domain == Domain::wgmma || domain == Domain::registers
-                            ? random.below(2)
-                            : 0;
+  // Where mutations matter less often, there are more.
+  uint32_t more = 0;
+  if (domain == Domain::dependents) more = 3 + random.below(2);
+  if (domain == Domain::launch_control || domain == Domain::wgmma || domain == Domain::registers)
+    more = random.below(2);
   for (uint32_t i = mutations[random.below(8)] + more; i > 0; --i) mutate(program, random);
   return program;
 }
