@@ -16,9 +16,7 @@ uint32_t parity_of(uint64_t phases) { return static_cast<uint32_t>((phases + 1) 
 
 }  // namespace
 
-std::string phase_text(uint64_t phases) {
-  return phases == 0 ? "0 phases" : fmt::format("phase {}", phases - 1);
-}
+std::string phase_text(uint64_t phases) { return phases == 0 ? "0 phases" : fmt::format("phase {}", phases - 1); }
 
 std::string Barrier::name() const {
   if (ring == nullptr) return fmt::format("mbarrier at 0x{:x}", offset);
@@ -237,7 +235,7 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
       signal.bytes = static_cast<int64_t>(bytes) + altered.bytes;
     // An arrival whose count the seam took to zero is no signal at all.
     if (signal.arrivals == 0 && altered.count != 0) continue;
-    thread.token = token_of(barrier->state);
+    thread.arrival = {barrier->state.phase, barrier->state.pending};
     if (watch_) watch_->signal(thread, pc, *barrier, kind, signal.arrivals, signal.bytes, cluster_scope, not_last);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
     if (result != MbarrierFault::none) fault(thread, pc, *barrier, result, signal);
@@ -386,8 +384,8 @@ native::Poll Cluster::mbarrier_poll(Thread& thread, Pc pc, uint32_t address, uin
     answer_no(thread, pc, *question);
   else if (timed_out)
     let_others_run(thread);
-  else
-    answer_yes(thread, pc, barrier, phases);
+  else if (barrier.state.phase == phases)  // of another phase that has its parity, the wait will tell
+    thread.time = std::max(thread.time, phases == 0 ? 0 : barrier.completed_at);
   return {.barrier = question->address, .phases = question->phases, .asked = true, .cluster_scope = cluster_scope};
 }
 
@@ -411,16 +409,16 @@ void Cluster::mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& po
   mbarrier_wait(thread, pc, address, phases, cluster_scope);
 }
 
-void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
+void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole) {
   const Altered altered = alter(sync ? "bar.sync" : "bar.arrive", pc, nullptr);
   if (altered.times == 0) return;
   threads += static_cast<uint32_t>(altered.count);
   if (altered.wrong_stage) ++id;
-  if (altered.times == 2) enter_named_barrier(warp, pc, id, threads, false);
-  enter_named_barrier(warp, pc, id, threads, sync);
+  if (altered.times == 2) enter_named_barrier(warp, pc, id, threads, false, whole);
+  enter_named_barrier(warp, pc, id, threads, sync, whole);
 }
 
-void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync) {
+void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole) {
   Thread& thread = *running_;
   Cta& cta = *warp.cta;
   if (id >= 16) fail(thread, pc, "NAMED-BAR", fmt::format("named barrier {} does not exist; ids are 0 to 15", id));
@@ -431,6 +429,7 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
                      cta.threads.size()));
   if (barrier.arrived == 0) {
     barrier.expected = threads;
+    barrier.whole = whole;
     barrier.time = 0;
   }
   if (barrier.expected != threads)
@@ -446,10 +445,15 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
   barrier.time = std::max(barrier.time, thread.time);
   if (sync) barrier.waiting.push_back(&warp);
   if (watch_) watch_->arrive(warp, pc, barrier);
-  if (barrier.arrived < barrier.expected) {
+  if (!all_here(cta, barrier)) {
     if (sync) park_warp(warp, {.kind = WaitKind::named_barrier, .pc = pc, .id = id});
     return;
   }
+  complete_named_barrier(cta, id);
+}
+
+void Cluster::complete_named_barrier(Cta& cta, uint32_t id) {
+  NamedBarrier& barrier = cta.named[id];
   std::vector<Warp*> waiting;
   waiting.swap(barrier.waiting);
   if (watch_) watch_->completed(barrier, waiting);
@@ -460,8 +464,8 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
     if (recording() && barrier.time > other->lanes[0]->time)
       record(EventKind::wait, cta, other->index, other->lanes[0]->time, barrier.time, 0,
              fmt::format("named barrier {}", id));
-    if (other == &warp) {
-      for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, barrier.time);
+    if (running_ != nullptr && other == running_->warp) {
+      for (Thread* lane : other->lanes) lane->time = std::max(lane->time, barrier.time);
     } else {
       wake_warp(*other, barrier.time);
     }

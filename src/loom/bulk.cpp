@@ -176,7 +176,7 @@ void Cluster::bulk_prefetch(Thread& thread, Pc pc, const void* source, uint32_t 
   if (std::string rule = broken_rule("cp.async.bulk.prefetch", 0, address_of(source), bytes); !rule.empty())
     fail(thread, pc, "TMA-RULE", std::move(rule));
   const auto* from = static_cast<const std::byte*>(source);
-  check_global(thread, pc, "cp.async.bulk.prefetch", from, from + bytes, false);
+  check_tensor(thread, pc, "cp.async.bulk.prefetch", from, from + bytes, false);
 }
 
 void Cluster::tma_prefetch(Thread& thread, Pc pc, const TensorMap& map, const native::Coordinates& at) {
@@ -186,7 +186,7 @@ void Cluster::tma_prefetch(Thread& thread, Pc pc, const TensorMap& map, const na
     fail(thread, pc, "TMA-RULE", std::move(rule));
   const ByteRange range = tma_global_range(args, at, false);
   if (range.begin != range.end)
-    check_global(thread, pc, "cp.async.bulk.prefetch.tensor", range.begin, range.end, false);
+    check_tensor(thread, pc, "cp.async.bulk.prefetch.tensor", range.begin, range.end, false);
 }
 
 void Cluster::check_global_reduction(Thread& thread, Pc pc) {

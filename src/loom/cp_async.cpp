@@ -69,7 +69,11 @@ void Cluster::cp_async_arrive(Thread& thread, Pc pc, uint32_t address, bool incr
   for (uint32_t i = 0; i < altered.times; ++i) {
     if (increment) {
       if (watch_) watch_->increment(thread, pc, *barrier);
-      barrier->state.increment_pending();
+      if (barrier->state.increment_pending() != MbarrierFault::none)
+        fail(thread, pc, "ARRIVE-OVERFLOW",
+             fmt::format("cp.async.mbarrier.arrive may raise the pending count of {} above 1048575: it counts {} "
+                         "arrivals, and {} more were added in this phase",
+                         barrier->name(), barrier->state.expected, barrier->state.raised));
     }
     auto op = std::make_unique<AsyncOp>();
     op->kind = AsyncOp::Kind::cp_async_arrive;

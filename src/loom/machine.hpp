@@ -120,6 +120,17 @@ struct CopyGroup {
   std::vector<check::WorkRef> works = {};
 };
 
+/// What an arrival found: the phase it counted in, and the arrivals that were missing. A kernel gets a token that names
+/// it: the phase, the thread of the cluster, and which of its tokens it is. All of that is the same under every
+/// schedule; the count is not, and only mbarrier.pending_count, which is a point, looks it up.
+struct ArrivalState {
+  uint64_t phase = 0;
+  uint32_t pending = 0;
+};
+inline constexpr uint32_t token_thread_bits = 16, token_number_bits = 20;
+inline constexpr uint32_t kept_tokens = 1 << 12;  ///< of each thread
+inline uint64_t token_phase(uint64_t token) { return token >> (token_thread_bits + token_number_bits); }
+
 struct alignas(64) Thread : native::ThreadHead {
   /// `meeting`: parked in a collective of the whole warp, which knows what there is to know about it.
   enum class State : uint8_t { ready, running, parked, meeting, exited };
@@ -141,7 +152,9 @@ struct alignas(64) Thread : native::ThreadHead {
   bool cluster_arrived = false;
   uint64_t cluster_phase = 0;
   uint32_t collective_result = 0;
-  uint64_t token = 0;  ///< of its latest signal to an mbarrier
+  ArrivalState arrival;                  ///< of its latest signal to an mbarrier
+  std::vector<uint32_t> pending_counts;  ///< of its latest tokens
+  uint32_t tokens = 0;
   // Its latest atomic, if that left the word as it was.
   struct Asked {
     Pc pc = nullptr;
@@ -150,11 +163,6 @@ struct alignas(64) Thread : native::ThreadHead {
     friend bool operator==(const Asked&, const Asked&) = default;
   } asked;
 };
-
-/// An mbarrier token: the phase before a signal, and the arrivals missing in it.
-inline uint64_t token_of(const MbarrierState& state) { return state.phase << 20 | state.pending; }
-inline uint64_t token_phase(uint64_t token) { return token >> 20; }
-inline uint32_t token_pending(uint64_t token) { return static_cast<uint32_t>(token & 0xfffff); }
 
 /// A tcgen05.ld or st between issue and wait.
 struct TmemAccess {
@@ -250,6 +258,7 @@ std::string whereabouts(const Thread& waiting);
 struct NamedBarrier {
   const char* name = "";
   uint32_t expected = 0;  ///< threads, fixed by the first arrival of a phase
+  bool whole = false;     ///< __syncthreads: all threads of the CTA that have not exited
   uint32_t arrived = 0;
   uint64_t time = 0;
   std::vector<Warp*> members;  ///< warps that arrived in this phase
@@ -270,6 +279,7 @@ struct Cta {
   uint32_t barriers_begin = ~0u, barriers_end = 0;  ///< where they lie
   NamedBarrier named[16];
   uint32_t alive = 0;
+  uint32_t exited_warps = 0;
   // Tensor memory
   uint16_t columns_taken = 0;  ///< one bit per 32 columns
   std::map<uint32_t, uint32_t> allocations;
@@ -601,6 +611,8 @@ class Cluster {
   const TensorRef* tensor(const void* begin, const void* end, bool write) const;
   /// Reports an access of `operation` outside the launch's tensors.
   void check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
+  /// The same of a hint, which reads nothing that the kernel sees: earlier grids may still work there.
+  void check_tensor(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
 
   // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
   Barrier* find_barrier(Cta& cta, uint32_t offset);
@@ -628,7 +640,8 @@ class Cluster {
                             bool cluster_scope);
   void name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t count, const char* ring, uint8_t side,
                      const char* signalled_by);
-  void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
+  /// `whole`: threads that have exited need not come.
+  void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole = false);
   void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_wait(Thread& thread, Pc pc);
 
@@ -689,6 +702,7 @@ class Cluster {
   /// `what`: "a load", "a store", or an atomic, which needs no order.
   std::byte* cluster_memory(Thread& thread, Pc pc, uint32_t address, uint32_t bytes, native::ClusterAccess access);
   uint64_t mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete);
+  uint32_t mbarrier_pending_count(Thread& thread, Pc pc, uint64_t token);
   /// How many phases must be complete for the token's; reports one that is too old.
   uint32_t token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t token);
 
@@ -868,7 +882,11 @@ class Cluster {
                       bool cluster_scope = false, bool not_last = false);
   MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time);
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
-  void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync);
+  void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole);
+  static bool all_here(const Cta& cta, const NamedBarrier& barrier) {
+    return barrier.arrived + (barrier.whole ? 32 * cta.exited_warps : 0) >= barrier.expected;
+  }
+  void complete_named_barrier(Cta& cta, uint32_t id);
   void cluster_barrier_check();
 
   // engines.cpp

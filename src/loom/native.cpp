@@ -377,7 +377,7 @@ void syncthreads() noexcept {
   const Pc pc = WARPLOOM_PLACE(syncthreads);
   warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
     Warp& warp = *thread().warp;
-    thread().cluster->named_barrier(warp, pc, 0, static_cast<uint32_t>(warp.cta->threads.size()), true);
+    thread().cluster->named_barrier(warp, pc, 0, static_cast<uint32_t>(warp.cta->threads.size()), true, true);
   });
 }
 

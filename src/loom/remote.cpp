@@ -35,12 +35,29 @@ uint64_t Cluster::mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address,
   if (owner(address) != thread.cta)
     fail(thread, pc, "BAR-ADDRESS", "an arrival on another CTA's mbarrier returns no token; use mbarrier_arrive there");
   mbarrier_signal(thread, pc, address, SignalKind::arrive, count, 0, false, no_complete);
-  if (no_complete && token_pending(thread.token) == count)
+  if (no_complete && thread.arrival.pending == count)
     fail(thread, pc, "ARRIVE-OVERFLOW",
          fmt::format(
              "mbarrier.arrive.noComplete brings the last {} arrival(s) of its phase; it must leave some to others",
              count));
-  return thread.token;
+  if (thread.pending_counts.empty()) thread.pending_counts.resize(kept_tokens);
+  const uint64_t number = thread.tokens++ & ((1u << token_number_bits) - 1);
+  thread.pending_counts[number % kept_tokens] = thread.arrival.pending;
+  const uint64_t who = uint64_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread;
+  return thread.arrival.phase << (token_thread_bits + token_number_bits) | who << token_number_bits | number;
+}
+
+uint32_t Cluster::mbarrier_pending_count(Thread& thread, Pc pc, uint64_t token) {
+  if (watch_) watch_->depends(pc, "mbarrier.pending_count");
+  const auto who = static_cast<size_t>(token >> token_number_bits & ((1u << token_thread_bits) - 1));
+  const auto number = static_cast<uint32_t>(token & ((1u << token_number_bits) - 1));
+  const Thread* const of = who < threads_.size() ? threads_[who].get() : nullptr;
+  if (of == nullptr || of->pending_counts.empty() ||
+      ((of->tokens - number) & ((1u << token_number_bits) - 1)) > kept_tokens)
+    fail(thread, pc, "PHASE",
+         fmt::format("mbarrier.pending_count of a token that no arrival gave, or of one that is {} arrivals old",
+                     kept_tokens));
+  return of->pending_counts[number % kept_tokens];
 }
 
 uint32_t Cluster::token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t token) {
@@ -112,9 +129,7 @@ uint64_t mbarrier_arrive_token(uint32_t barrier, uint32_t count, bool no_complet
                                                  no_complete);
 }
 uint32_t mbarrier_pending_count(uint64_t token) noexcept {
-  if (check::Watch* watch = thread().cluster->watch())
-    watch->depends(WARPLOOM_PLACE(mbarrier_pending_count), "mbarrier.pending_count");
-  return token_pending(token);
+  return thread().cluster->mbarrier_pending_count(thread(), WARPLOOM_PLACE(mbarrier_pending_count), token);
 }
 bool mbarrier_test_token(uint32_t barrier, uint64_t token) noexcept {
   Thread& self = thread();

@@ -475,9 +475,17 @@ void Cluster::thread_exited(Thread& thread) {
     return;
   }
   if (wgmma_left_at_exit(thread)) return;
-  if (watch_) watch_->left_cluster_barrier(thread);
+  if (watch_) watch_->left_barriers(thread);
   if (watch_) watch_->exited(thread);
   if (dead_) return;
+  if (warp.exited == warp.lanes.size()) {
+    ++cta.exited_warps;
+    // __syncthreads waits for the threads that have not exited.
+    if (NamedBarrier& named = cta.named[0]; named.whole && named.arrived != 0 && all_here(cta, named)) {
+      named.time = std::max(named.time, thread.time);
+      complete_named_barrier(cta, 0);
+    }
+  }
   if (cta.alive == 0 && !cta.allocations.empty()) {
     add_finding(&thread, cta.allocated_at, "TMEM-LEAK",
                 fmt::format("CTA {} exits with {} tensor-memory columns still allocated", cta.rank,
@@ -561,6 +569,11 @@ const TensorRef* Cluster::tensor(const void* begin, const void* end, bool write)
 void Cluster::check_global(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
                            bool write) {
   check_unfinished(thread, pc, begin, end, write);
+  check_tensor(thread, pc, operation, begin, end, write);
+}
+
+void Cluster::check_tensor(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end,
+                           bool write) {
   if (tensor(begin, end, write) == nullptr)
     fail(thread, pc, "OOB-GLOBAL",
          fmt::format("{} {} global memory outside the launch's {}tensors", operation, write ? "writes" : "reads",

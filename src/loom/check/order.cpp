@@ -721,6 +721,17 @@ uint64_t Order::least_phases(Agent agent, BarrierId id) const {
   return barrier.phases - (knows(barrier.completed) ? 0 : knows(barrier.before) ? 1 : 2);
 }
 
+void Order::asked(Agent agent, BarrierId id, const void* at) {
+  const Stamp stamp = mark(agent);
+  for (auto& [known, place] : barriers_[id].questions) {
+    if (known.slot != stamp.slot || known.lane != stamp.lane) continue;
+    known = stamp;
+    place = at;
+    return;
+  }
+  barriers_[id].questions.emplace_back(stamp, at);
+}
+
 bool Order::over(Agent agent, BarrierId id, std::optional<std::pair<Stamp, const void*>>& left) const {
   const Barrier& barrier = barriers_[id];
   for (const WaitRecord& wait : barrier.waits)
@@ -730,6 +741,11 @@ bool Order::over(Agent agent, BarrierId id, std::optional<std::pair<Stamp, const
       left = {stamp, wait.at};
       return false;
     }
+  for (const auto& [stamp, at] : barrier.questions) {
+    if (covers(agent, Plane::happened, stamp)) continue;
+    left = {stamp, at};
+    return false;
+  }
   return knows_of_last_phase(agent, id) && state_of(agent).knows->covers(Plane::happened, barrier.current, own(agent));
 }
 

@@ -202,6 +202,8 @@ class Order {
   /// ... by each lane of a warp.
   void passed_all(uint32_t warp, BarrierId barrier, uint64_t phases, const void* at = nullptr,
                   bool cluster_scope = false);
+  /// A question that may have had no answer: whoever ends the barrier must know that it is over.
+  void asked(Agent agent, BarrierId barrier, const void* at);
   /// A poll for so many completed phases, whatever it was told.
   void polled(Agent agent, BarrierId barrier, uint64_t phases, const void* at);
   uint64_t phases(BarrierId barrier) const { return barriers_[barrier].phases; }
@@ -285,8 +287,9 @@ class Order {
     KnowledgeRef completed_remote;   ///< ... of the last completed one
     std::vector<WaitRecord> waits;   ///< for the last completed phase
     std::vector<ExpectRecord> expects;
-    std::vector<ByteRecord> bytes;           ///< of the phase under way,
-    int64_t traffic = 0;                     ///< ... and their sizes added up
+    std::vector<std::pair<Stamp, const void*>> questions;  ///< the latest of each thread
+    std::vector<ByteRecord> bytes;                         ///< of the phase under way,
+    int64_t traffic = 0;                                   ///< ... and their sizes added up
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
     bool for_each_lane = false;

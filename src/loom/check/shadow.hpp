@@ -26,11 +26,11 @@ struct Record {
   Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
   bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
   bool same : 1 = false;             ///< a thread's store of the value that was there
-  bool hides : 1 = false;  ///< it came over what its own warp did and other lanes need not know of
-  bool kept : 1 = false;   ///< a write that stands among the reads, beside one of another lane that wrote the same
-  uint32_t tick = 0;       ///< 0: nobody
-  uint32_t lanes = 0;      ///< of a warp's slot; 0 for asynchronous work
-  uint32_t site = 0;       ///< whatever the caller wants to find again
+  bool hides : 1 = false;            ///< it came over what its own warp did and other lanes need not know of
+  bool kept : 1 = false;  ///< a write that stands among the reads, beside one of another lane that wrote the same
+  uint32_t tick = 0;      ///< 0: nobody
+  uint32_t lanes = 0;     ///< of a warp's slot; 0 for asynchronous work
+  uint32_t site = 0;      ///< whatever the caller wants to find again
 
   static Record of(const Stamp& stamp, uint32_t lanes, Proxy proxy = Proxy::generic, uint32_t site = 0) {
     Record record;

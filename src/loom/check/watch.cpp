@@ -453,7 +453,10 @@ void Watch::passed(const Warp& warp, Pc pc, const Barrier& barrier, uint64_t pha
 
 void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases) {
   settle_stores();
-  order_.polled(agent(thread), barrier.watched, phases, pc);
+  const Agent me = agent(thread);
+  usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a poll");
+  order_.polled(me, barrier.watched, phases, pc);
+  order_.asked(me, barrier.watched, pc);
 }
 
 // ---- named barriers and the cluster barrier
@@ -498,9 +501,12 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
 
-void Watch::left_cluster_barrier(const Thread& thread) {
+void Watch::left_barriers(const Thread& thread) {
   settle_stores();
   if (cluster_.size() > 1 || order_.phases(cluster_barrier_) != 0) order_.leave(agent(thread), cluster_barrier_);
+  // __syncthreads does not wait for it either.
+  if (const auto whole = named_.find(&thread.cta->named[0]); whole != named_.end() && thread.cta->named[0].whole)
+    order_.leave(agent(thread), whole->second);
 }
 
 void Watch::cluster_passed(Thread& thread, Pc pc) {

@@ -132,7 +132,7 @@ class Watch {
   // ---- the end (watch_exit.cpp)
   void exited(const Thread& thread);
   /// The cluster barrier counts the threads that have not exited.
-  void left_cluster_barrier(const Thread& thread);
+  void left_barriers(const Thread& thread);
 
   // ---- what the schedule decides (watch_choice.cpp)
   struct PointNote {

@@ -109,6 +109,11 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
          op.kind != AsyncOp::Kind::cp_async_arrive, operation_of(op));
   // A thread's own store, though it lands late: another CTA sees it as it sees all that threads do.
   const bool remote = op.kind == AsyncOp::Kind::store_async && barrier.cta != op.issuer->cta;
+  // No phase waits for a copy of no bytes: whoever waits at the barrier learns nothing of it.
+  if (!arrival && op.bytes == 0) {
+    delivering_ = nullptr;
+    return;
+  }
   if (!arrival) order_.count_bytes(*op.work, barrier.watched, -static_cast<int64_t>(op.bytes), op.pc);
   order_.complete(*op.work, barrier.watched,
                   !arrival    ? Order::Ends::bytes

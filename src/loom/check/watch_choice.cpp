@@ -26,6 +26,7 @@ void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& a
   settle_stores();
   const Agent me = agent(thread);
   const Order::BarrierId id = barrier.watched;
+  usable(pc, *thread.warp, 1u << thread.id.lane, barrier, Viewpoint(order_, me), false, "a test");
   const uint64_t complete = order_.phases(id), least = order_.least_phases(me, id);
   const size_t point = add_point(pc, "mbarrier.test_wait", decision);
   const bool passed = (complete & 1) == (asked.phases & 1);
@@ -33,8 +34,9 @@ void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& a
   points_[point].may_refuse = passed && points_[point].matters;
   for (uint64_t phases = least; phases < complete; ++phases)
     note_alias(id, asked, phases, PhaseRule::wait_early, order_.now(me), pc);
-  const Stamp moment = order_.mark(me);
-  if (!answer) barriers_[id].tests.push_back({moment, point, asked, pc});
+  if (answer) return;
+  order_.asked(me, id, pc);
+  barriers_[id].tests.push_back({order_.mark(me), point, asked, pc});
 }
 
 /// A test that is answered by the parity of a phase it does not ask for.

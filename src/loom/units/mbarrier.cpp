@@ -63,12 +63,19 @@ MbarrierFault MbarrierState::arrive_drop_expect_tx(uint32_t bytes) {
   return arrive_drop(1);
 }
 
-void MbarrierState::increment_pending() { ++pending; }
+// By what the count may come to in any order of the phase's signals, so that the order makes no difference.
+MbarrierFault MbarrierState::increment_pending() {
+  if (int64_t{expected} + raised + 1 > limit) return MbarrierFault::count_range;
+  ++raised;
+  ++pending;
+  return MbarrierFault::none;
+}
 
 void MbarrierState::try_complete() {
   if (pending != 0 || tx != 0) return;
   ++phase;
   pending = expected;
+  raised = 0;
 }
 
 }  // namespace warploom::loom

@@ -21,6 +21,7 @@ struct MbarrierState {
   uint32_t pending = 0;   ///< arrivals still missing in the current phase
   uint32_t expected = 0;  ///< what pending is reloaded with
   int64_t tx = 0;         ///< bytes expected minus bytes completed
+  uint32_t raised = 0;    ///< increments of pending in the current phase
 
   MbarrierFault init(uint32_t count);
   MbarrierFault arrive(uint32_t count);
@@ -30,7 +31,7 @@ struct MbarrierState {
   MbarrierFault arrive_drop(uint32_t count);
   MbarrierFault arrive_drop_expect_tx(uint32_t bytes);
   /// The pending increment of cp.async.mbarrier.arrive without .noinc
-  void increment_pending();
+  MbarrierFault increment_pending();
 
   /// Of the current phase. cp.async.mbarrier.arrive may have raised pending above expected.
   uint32_t arrived() const { return pending > expected ? 0 : expected - pending; }
