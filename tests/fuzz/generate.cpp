@@ -237,7 +237,8 @@ void mutate(Program& program, Random& random) {
 }
 
 Program generate(Domain domain, uint64_t seed) {
-  Random random(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(domain) + 1);
+  // Mixed first: Random steps by a constant, so seeds that are multiples of it would draw the same numbers, shifted.
+  Random random(Random(seed * domain_count + static_cast<uint64_t>(domain)).next());
   Program program;
   program.domain = domain;
   program.seed = seed;
