@@ -17,7 +17,7 @@ Codes reported() {
   const auto collect = [&](const char* folder, const char* form) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / folder)) {
       if (!entry.is_regular_file()) continue;
-      for (const Groups& found : find_all(text_of(entry.path()), form)) codes.insert(found[1]);
+      for (const Groups& code : find_all(text_of(entry.path()), form)) codes.insert(code[1]);
     }
   };
   collect("src/loom", "\"([A-Z][A-Z0-9]+(-[A-Z0-9]+)*)\"");

@@ -154,8 +154,8 @@ const std::map<std::string, std::string>& tests() {
       const bool source = entry.path().string().ends_with("_test.cpp");
       if (!source && entry.path().filename() != "CMakeLists.txt") continue;
       const std::string text = text_of(entry.path());
-      for (const Groups& found : find_all(text, source ? head : negative))
-        all[source ? found[1] + "." + found[2] : "negative." + found[1]] = text;
+      for (const Groups& name : find_all(text, source ? head : negative))
+        all[source ? name[1] + "." + name[2] : "negative." + name[1]] = text;
     }
     return all;
   }();

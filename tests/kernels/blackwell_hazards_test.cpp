@@ -106,14 +106,13 @@ TEST(BlackwellHazards, PairsLeaveTogether) {
 
 // 3. 17 K blocks in 7 shares leave the last one empty. Nobody waits for it.
 TEST(BlackwellHazards, EmptySplitsDoNotHang) {
-  for (const char* key : {"bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-128x256-2sm-2x1", "bf16-kk-64x16-1sm-1x1-k4-swap",
-                          "bf16-kk-128x256-2sm-2x1-clc"}) {
-    const GemmConfig& config = config_of(key);
+  for (const GemmConfig* config : built_of({"bf16-kk-64x64-1sm-1x1-k2", "bf16-kk-128x256-2sm-2x1",
+                                            "bf16-kk-64x16-1sm-1x1-k4-swap", "bf16-kk-128x256-2sm-2x1-clc"})) {
     for (const char* text : {"eager", "lazy", "adversarial", "random:3"})
-      expect_right(config, {.spec = {.m = 130, .n = 140, .k = 17 * config.shape.tile_k, .fill = Fill::integer},
-                            .splits = 7,
-                            .sms = 2 * config.shape.cluster_size(),
-                            .schedule = *loom::Schedule::parse(text)});
+      expect_right(*config, {.spec = {.m = 130, .n = 140, .k = 17 * config->shape.tile_k, .fill = Fill::integer},
+                             .splits = 7,
+                             .sms = 2 * config->shape.cluster_size(),
+                             .schedule = *loom::Schedule::parse(text)});
   }
 }
 

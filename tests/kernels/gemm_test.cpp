@@ -12,8 +12,8 @@ namespace warploom {
 using SmallKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, HopperSchedule::one_group, 1, 1,
                                1, false>;  // bf16-kk-64x64-one-1x1
 extern template void gemm_entry<SmallKernel>(const void*);
-using WideKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 128, HopperSchedule::cooperative, 2,
-                              1, 1, false>;  // bf16-kk-128x128-coop-2x1
+using WideKernel = HopperGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 128, 256, HopperSchedule::cooperative, 2,
+                              1, 1, false>;  // bf16-kk-128x256-coop-2x1
 extern template void gemm_entry<WideKernel>(const void*);
 
 namespace test {
@@ -252,9 +252,9 @@ TEST(GemmOnTheLoom, CountersThatWereNotZeroAreSeen) {
 
 /// Runs 16 tiles on four clusters that begin where they are told.
 GemmData::Accuracy begun_at(std::array<uint8_t, 4> places) {
-  GemmData data({.m = 1024, .n = 512, .k = 64, .fill = Fill::integer});
+  GemmData data({.m = 1024, .n = 1024, .k = 64, .fill = Fill::integer});
   const GemmProblem problem = data.problem();
-  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x128-coop-2x1");
+  const Result<const GemmConfig*> config = find_gemm_config("bf16-kk-128x256-coop-2x1");
   EXPECT_TRUE(config);
   const Result<GemmPlan> plan = plan_gemm(problem, **config, 1, {8});
   EXPECT_TRUE(plan);
