@@ -195,6 +195,7 @@ void Fiber::resume() {
 #if WARPLOOM_ASAN
   __sanitizer_start_switch_fiber(&host.fake_stack_, rest_->stack.bottom, rest_->stack.bytes);
 #endif
+  this_host = &host;  // a worker has several where grids overlap
   host.entering_ = this;
   host.switch_place(&host.place_, host.left_, place_, rest_->left);
 #if WARPLOOM_ASAN

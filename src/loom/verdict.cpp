@@ -88,7 +88,7 @@ class Explorer {
       return refuse(fmt::format("the exploration to go on from has tried {} fixed schedules, and there are {}",
                                 state_.fixed, fixed_.size()));
     state_.fixed_known = fixed_.size();
-    if (verdict_.points.empty() && !options_.explore) return finish(Verdict::Kind::holds);
+    if (speaks_for_all() && !options_.explore) return finish(Verdict::Kind::holds);
     if (!goes_on || state_.known.empty()) {
       extend({}, first.outcome.points);
       add_orders(first.outcome.contests);
@@ -113,10 +113,13 @@ class Explorer {
       if (!decisions.empty() && decisions.front().choice != Choice::order) extend(decisions, trial.outcome.points);
       progress();
     }
-    return finish(verdict_.points.empty() ? Verdict::Kind::holds : Verdict::Kind::none_found);
+    return finish(speaks_for_all() ? Verdict::Kind::holds : Verdict::Kind::none_found);
   }
 
  private:
+  /// What a suppressed finding is about may depend on the schedule as well.
+  bool speaks_for_all() const { return verdict_.points.empty() && verdict_.suppressed == 0; }
+
   Verdict finish(Verdict::Kind kind) {
     verdict_.kind = kind;
     state_.points = verdict_.points;
@@ -358,6 +361,7 @@ std::string Verdict::sentence() const {
       for (const Point& point : points)
         places += fmt::format("{}{} at {}:{}", places.empty() ? "" : ", ", point.operation, point.at.user.file,
                               point.at.user.line);
+      if (places.empty()) places = "what was suppressed may";
       const std::string numbers = tried(), rest = in_words(not_covered());
       return fmt::format(
           "no failure found in {} of {}{}{}; the run depends on the schedule: {}.{}{}",

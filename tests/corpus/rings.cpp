@@ -11,7 +11,7 @@ Entries ring_entries() {
       mutant("2", Bug::no_empty_wait, "producer skips the wait for empty", {"PHASE-AMBIG", "ARRIVE-OVERFLOW"}),
       mutant("3", Bug::release_by_arrive, "slot given back by an arrive, not by tcgen05.commit", {"RACE-SMEM"}),
       mutant("4", Bug::full_wait_a_phase_early, "consumer waits for the phase before, whose parity is over",
-             {"UNINIT-SMEM", "RACE-SMEM"}),
+             {"UNINIT-SMEM", "RACE-SMEM", "DEADLOCK"}),
       mutant("5", Bug::empty_wait_a_phase_late, "producer's first wait on a fresh empty barrier is for phase 0",
              {"DEADLOCK"}),
       mutant("6", Bug::empty_count_high, "empty barrier counts one arrival more than come", {"DEADLOCK"}),

@@ -665,7 +665,8 @@ TEST(Verdict, KnownFindingsPass) {
                                   "RACE-SMEM@verdict_test.cpp:" + line}) {
     options.run.suppressed = {*Suppression::parse(text)};
     const Verdict verdict = check(racy, options);
-    EXPECT_EQ(verdict.kind, Verdict::Kind::holds) << text;
+    // What is let pass may depend on the schedule: one run does not speak for all.
+    EXPECT_EQ(verdict.kind, Verdict::Kind::none_found) << text;
     EXPECT_EQ(verdict.suppressed, 1u) << text;
     EXPECT_TRUE(contains(verdict.sentence(), "apart from 1 suppressed finding")) << verdict.sentence();
   }

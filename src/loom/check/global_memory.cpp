@@ -266,6 +266,10 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
   for (Entry& entry : entries) {
     const auto common = static_cast<uint16_t>(entry.bytes & bytes);
     if (common == 0 || entry.behind) continue;
+    if (entry.covered && me.touch != Touch::atomic) {  // who is ordered behind the update is behind it
+      if (me.touch == Touch::write) entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
+      continue;
+    }
     if ((entry.writes || writes) && tell(entry, common)) {
       alike |= common;
       continue;
@@ -273,7 +277,13 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     // What it replaces: all that a write is ordered behind, atomics that it tells of, its own reads before.
     const GlobalAccess& earlier = accesses_[entry.access];
     bool replaced = me.touch == Touch::write;
-    if (me.touch == Touch::atomic)
+    if (me.touch == Touch::atomic && earlier.touch != Touch::atomic) {
+      if (entry.covered) continue;
+      covered.push_back(entry);
+      covered.back().bytes = common;
+      covered.back().covered = true;
+      replaced = true;
+    } else if (me.touch == Touch::atomic)
       replaced = covers(view, Plane::visible, earlier.cluster, stamp_of(earlier, entry.lane)) && earlier.store == 0;
     else if (me.touch == Touch::read)
       replaced = !entry.writes && earlier.cluster == me.cluster && earlier.slot == me.slot && entry.lane == lane;
@@ -298,11 +308,11 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
                 entries.end());
   entries.insert(entries.end(), covered.begin(), covered.end());
   for (Entry& entry : entries) {
-    if (entry.access != access || entry.lane != lane || entry.behind) continue;
+    if (entry.access != access || entry.lane != lane || entry.behind || entry.covered) continue;
     entry.bytes |= bytes;
     return;
   }
-  entries.push_back({access, bytes, lane, writes, false});
+  entries.push_back({access, bytes, lane, writes, false, false});
 }
 
 void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
@@ -318,7 +328,7 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
     const bool whole = first <= at && at + line_bytes <= last;
     if (compact.lists == 0) {
       if (whole && compact.only.bytes == 0) {
-        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false};
+        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false, false};
         continue;
       }
       compact.lists = static_cast<uint32_t>(lists_.size());

@@ -138,6 +138,8 @@ class GlobalMemory {
     bool writes : 1 = false;
     /// What the latest write came over. Another one that leaves the same as that must be ordered behind it, too.
     bool behind : 1 = false;
+    /// What an atomic or a reduction came over. Others that are not ordered with that one must be ordered behind it.
+    bool covered : 1 = false;
 
     friend bool operator==(const Entry&, const Entry&) = default;
   };

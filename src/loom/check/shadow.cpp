@@ -138,6 +138,7 @@ void Shadow::read(uint32_t first, uint32_t count, const Viewpoint& view, const R
         else if (!cell.write.nobody() && !ordered(view, cell.write, true, record, false, kind))
           report({kind, cell.write, record, true, false, at});
         const bool known = cell.reads.any([&](Record& read) {
+          if (read.covered) return false;  // who is ordered behind the update is behind it
           if (read.writes()) {
             if (!ordered(view, read, true, record, false, kind)) report({kind, read, record, true, false, at});
             return false;
@@ -174,7 +175,7 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
           if (!excused) report({kind, cell.write, record, true, true, at});
         }
         cell.reads.any([&](const Record& read) {
-          if (ordered(view, read, read.writes(), record, true, kind)) return false;
+          if (read.covered || ordered(view, read, read.writes(), record, true, kind)) return false;
           if (read.kept && excuse(read))
             kept.add(read);
           else
@@ -210,16 +211,22 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
       [&](Cell& cell, uint32_t at) {
         Conflict::Kind kind{};
         // Other updates that this one is not ordered behind stay, among the reads: who comes next must know of them
-        // all.
+        // all. So do plain accesses: the next update need not be ordered behind this one, but behind them.
         Reads others;
         const auto meet = [&](const Record& earlier, bool writes) {
-          if (ordered(view, earlier, writes, record, true, kind)) return;
-          if (earlier.updates()) {
+          if (ordered(view, earlier, writes, record, true, kind)) {
+            if (earlier.updates()) return;
+            Record plain = earlier;
+            plain.covered = true;
+            plain.kept = writes;
+            others.add(plain);
+          } else if (earlier.updates()) {
             others.add(earlier);
             if (order_shows(earlier.update, record.update) && !view.covers(Plane::happened, earlier))
               report({Conflict::Kind::update_order, earlier, record, true, true, at});
-          } else
+          } else {
             report({kind, earlier, record, writes, true, at});
+          }
         };
         if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
         if (!cell.write.nobody()) meet(cell.write, true);
@@ -230,7 +237,7 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
         cell.reads = std::move(others);
         cell.write = record;
       },
-      true);
+      false);  // what stays may differ from part to part
 }
 
 void Shadow::overwrite(uint32_t first, uint32_t count, const Record& record, const Alike* alike) {
@@ -279,7 +286,8 @@ bool Shadow::writable(uint32_t first, uint32_t count, const Viewpoint& view, con
   return all(first, count, [&](const Cell& cell) {
     Conflict::Kind kind{};
     if (!cell.write.nobody() && !ordered(view, cell.write, true, record, true, kind)) return false;
-    return !cell.reads.any([&](const Record& read) { return !ordered(view, read, read.writes(), record, true, kind); });
+    return !cell.reads.any(
+        [&](const Record& read) { return !read.covered && !ordered(view, read, read.writes(), record, true, kind); });
   });
 }
 

@@ -21,8 +21,9 @@ enum class Proxy : uint8_t { generic, async, tensor };
 
 /// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
-  uint32_t slot : 22 = 0;
+  uint32_t slot : 21 = 0;
   Proxy proxy : 2 = Proxy::generic;
+  bool covered : 1 = false;  ///< an update came over it. Others that are not ordered with that one must know of it
   Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
   bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
   bool same : 1 = false;             ///< a thread's store of the value that was there

@@ -131,7 +131,9 @@ class Watch::AlikeStores final : public Alike {
     const Site &first = watch_.sites_[earlier.site], &second = watch_.sites_[store_.site];
     if (first.pc != second.pc || first.operation != second.operation) return false;
     const auto known = std::ranges::find(first.stores, earlier.tick, [](const auto& one) { return one.first; });
-    return known != first.stores.end() && watch_.order_.covers(agent_, known->second);
+    // Both ways, so that it makes no difference which of them comes first.
+    const KnowledgeRef& mine = watch_.order_.knows(agent_);
+    return known != first.stores.end() && (known->second == mine || *known->second == *mine);
   }
 
  private:

@@ -34,6 +34,7 @@ void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& a
   points_[point].may_refuse = passed && points_[point].matters;
   for (uint64_t phases = least; phases < complete; ++phases)
     note_alias(id, asked, phases, PhaseRule::wait_early, order_.now(me), pc);
+  if (asked.by_token) note_alias(id, asked, complete, PhaseRule::wait_late, order_.now(me), pc);
   if (answer) return;
   order_.asked(me, id, pc);
   barriers_[id].tests.push_back({order_.mark(me), point, asked, pc});

@@ -411,7 +411,9 @@ TEST(Holes, EqualStoresToGlobalMemoryOverAReadMadeTwice) {
       [](bool buggy) {
         auto& s = shared<Objects>();
         if (buggy && lane_index() == 0) store_shared(s.line[0], load_global(&out[0]));
-        for (uint32_t i = 0; i < 2; ++i) store_global(&out[0], 7u);
+        uint32_t times = 2;
+        asm volatile("" : "+r"(times));  // one instruction, executed twice
+        for (uint32_t i = 0; i < times; ++i) store_global(&out[0], 7u);
         syncwarp();
       },
       {"RACE-GLOBAL"});

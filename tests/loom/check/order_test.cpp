@@ -323,7 +323,7 @@ bool async_sees_copy(bool fence, MemoryId about) {
   const Work copy = order.begin(Agent{0, 0}, Tells::plain);
   order.writes_to(copy, 3);
   order.fence_proxy_async({1, 0});  // it knows nothing of it yet
-  order.complete(copy, barrier, true);
+  order.complete(copy, barrier, Order::Ends::arrival);
   order.phase_completed(barrier);
   order.passed({1, 0}, barrier, 1);
   if (fence) order.fence_proxy_async({1, 0}, about);

@@ -1,5 +1,6 @@
 // HOLDS speaks for every schedule: whatever another schedule may answer or do differently must keep one run from saying
 // it. Each program here fails, or comes out differently, under some schedule, and has a twin for which HOLDS is true.
+#include <optional>
 #include <vector>
 
 #include "loom/wgmma_kernel.hpp"
@@ -8,6 +9,7 @@
 #include "warploom/arch/clc.hpp"
 #include "warploom/arch/cluster_memory.hpp"
 #include "warploom/arch/cp_async.hpp"
+#include "warploom/arch/fence.hpp"
 #include "warploom/arch/mbarrier_token.hpp"
 #include "warploom/arch/pdl.hpp"
 #include "warploom/arch/registers.hpp"
@@ -680,6 +682,234 @@ TEST(Points, AGridThatReadsTooEarly) {
       }
     }
   }
+}
+
+// ---------------------------------------------------------------------------------------------------- found later
+
+TEST(Points, ACopyOfNoBytes) {
+  // No phase waits for it: who waits at its barrier does not know that it is over.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0)
+                   p.buggy ? bulk_load(address(s.line), p.words, 0, address(s.a[0])) : mbarrier_arrive(address(s.b[0]));
+                 if (thread_index() == 32) {
+                   mbarrier_arrive(address(s.a[0]));
+                   mbarrier_wait(address(s.a[0]), 1);
+                 }
+               },
+               {"EXIT-REMOTE"});
+}
+
+TEST(Points, ATokenIsTheSameUnderEverySchedule) {
+  const auto kernel = [](const Params& p) {
+    auto& s = shared<Storage>();
+    init_three(s, 2);
+    if (thread_index() % 32 == 0) {
+      const MbarrierToken token = mbarrier_arrive_token(address(s.a[0]));
+      store_global(p.words + thread_index() / 32, static_cast<uint32_t>(token.state ^ token.state >> 32));
+      mbarrier_wait_token(address(s.a[0]), token);
+    }
+  };
+  std::optional<std::array<uint32_t, 64>> seen;
+  for (const Schedule& schedule : schedules()) {
+    Memory memory;
+    const Launch launch{.threads = 64, .shared_bytes = storage_bytes, .tensors = memory.tensors()};
+    expect_clean(run(launch, kernel, Params{memory.words.data(), false}, with(schedule)));
+    EXPECT_EQ(seen.value_or(memory.words), memory.words) << schedule.text();
+    seen = memory.words;
+  }
+}
+
+TEST(Points, APollOfABarrierThatMayBeGone) {
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) {
+                   (void)mbarrier_poll(address(s.a[0]), 1);
+                   mbarrier_arrive(address(s.b[0]));
+                 }
+                 if (thread_index() == 32) {
+                   mbarrier_arrive(address(s.a[0]));
+                   mbarrier_wait(address(s.a[0]), 1);
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   mbarrier_invalidate(address(s.a[0]));
+                 }
+               },
+               {"BAR-REINIT", "BAR-UNINIT"});
+}
+
+TEST(Points, APollOfABarrierThatMayNotBeThere) {
+  struct One {
+    Mbarrier full[1];
+  };
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<One>();
+                 if (thread_index() == 0) {
+                   mbarrier_init(address(s.full[0]), 1);
+                   fence_mbarrier_init();
+                 }
+                 if (!p.buggy) syncthreads();
+                 if (thread_index() == 32) (void)mbarrier_poll(address(s.full[0]), 0);
+               },
+               {"BAR-UNINIT"});
+}
+
+TEST(Points, APollThatComesLateIsAHint) {
+  // Nobody goes by it: whatever it says, no schedule is wrong.
+  const auto kernel = [](const Params&) {
+    auto& s = shared<Storage>();
+    init_three(s, 1);
+    if (thread_index() == 0) (void)mbarrier_poll(address(s.a[0]), 0);
+    if (thread_index() == 32)
+      for (uint32_t i = 1; i <= 3; ++i) {
+        mbarrier_arrive(address(s.a[0]));
+        mbarrier_wait(address(s.a[0]), i);
+      }
+  };
+  Memory memory;
+  const Launch launch{.threads = 64, .shared_bytes = storage_bytes, .tensors = memory.tensors()};
+  for (uint64_t seed = 1; seed < 40; ++seed) {
+    Options options = with({Policy::random, seed});
+    options.check = true;
+    expect_clean(run(launch, kernel, Params{memory.words.data(), false}, options));
+  }
+  EXPECT_EQ(verdict_of(launch, kernel, false).kind, Verdict::Kind::holds);
+}
+
+TEST(Points, SyncthreadsWaitsForThreadsThatHaveNotExited) {
+  // A warp that has exited need not come; one that comes late must.
+  always_fails({.threads = 96, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 syncthreads();
+                 if (warp_index() == 2) return;
+                 if (thread_index() == 0) store_shared(&s.line[0], 1u);
+                 if (!p.buggy) syncthreads();
+                 if (thread_index() == 32) (void)load_shared(&s.line[0]);
+                 syncthreads();
+               },
+               {"RACE-SMEM", "UNINIT-SMEM"});
+}
+
+TEST(Points, IncrementsThatMayLeaveTheRangeOfTheCount) {
+  always_fails({.threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 constexpr uint32_t most = (1u << 20) - 1;
+                 init_three(s, p.buggy ? most : most - 1);
+                 if (thread_index() == 0) {
+                   mbarrier_arrive(address(s.a[0]), 8);
+                   cp_async<16>(address(s.line), p.words);
+                   cp_async_mbarrier_arrive(address(s.a[0]));
+                   mbarrier_arrive(address(s.a[0]), (p.buggy ? most : most - 1) - 8);
+                   mbarrier_wait(address(s.a[0]), 1);
+                 }
+               },
+               {"ARRIVE-OVERFLOW"});
+}
+
+TEST(Points, APrefetchOfWhatAnEarlierGridWrites) {
+  struct Grid {
+    uint32_t* words;
+    bool first;
+  };
+  const auto kernel = [](const Grid& p) {
+    if (p.first) {
+      grid_launch_dependents();
+      if (thread_index() == 0) store_global(p.words, 1u);
+      return;
+    }
+    if (thread_index() == 0) bulk_prefetch(p.words, 16);
+    grid_dependency_wait();
+  };
+  Memory memory;
+  const Launch launch{.tensors = memory.tensors()};
+  const Grid first{memory.words.data(), true}, second{memory.words.data(), false};
+  using Kernel = std::remove_const_t<decltype(kernel)>;
+  const GridLaunch grids[] = {{config_of(launch), &entry<Kernel, Grid>, &first, launch.tensors},
+                              {config_of(launch), &entry<Kernel, Grid>, &second, launch.tensors}};
+  Options options;
+  options.check = true;
+  for (const Outcome& outcome : launch_dependent(grids, options)) expect_clean(outcome);
+}
+
+TEST(Points, AReductionThatHidesWhatItCameOver) {
+  // Two sums that commute, and a read before one of them: the other may come before the read, or after it.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0)
+                   for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], 1u);
+                 fence_proxy_async_shared();
+                 syncthreads();
+                 const auto add = [&] {
+                   bulk_reduce<Reduction::add, ReductionType::u32>(p.words, address(s.line), 16);
+                   bulk_commit_group();
+                   bulk_wait_group<0>();
+                 };
+                 if (thread_index() == 0) {
+                   (void)load_global(p.words);
+                   fence_proxy_async_global();
+                   mbarrier_arrive(address(s.b[0]));
+                   add();
+                 }
+                 if (thread_index() == 32) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   add();
+                 }
+               },
+               {"RACE-GLOBAL"});
+}
+
+TEST(Points, AReductionBetweenCtasThatHidesWhatItCameOver) {
+  always_fails({.grid = {2}, .cluster = {2}, .threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 0) {
+                   for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[j], 1u);
+                   if (cluster_rank() == 0) mbarrier_arrive_expect_tx(address(s.a[0]), 32);
+                 }
+                 fence_proxy_async();
+                 cluster_sync();
+                 const SharedAddress there = map_to_rank(address(s.line), 0), full = map_to_rank(address(s.a[0]), 0);
+                 const auto add = [&] {
+                   bulk_send_reduce<Reduction::add, ReductionType::u32>(there, address(s.line), 16, full);
+                 };
+                 if (cluster_rank() == 1 && thread_index() == 0) {
+                   (void)load_cluster<uint32_t>(there);
+                   fence_proxy_async();
+                   mbarrier_arrive(address(s.b[0]));
+                   add();
+                 }
+                 if (cluster_rank() == 1 && thread_index() == 32) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   add();
+                 }
+                 if (cluster_rank() == 0 && thread_index() == 0) mbarrier_wait(address(s.a[0]), 1);
+                 cluster_sync();
+               },
+               {"RACE-SMEM"});
+}
+
+TEST(Points, LanesThatStoreTheSameAndKnowOtherThings) {
+  // Whether two lanes that store the same value with one instruction are let pass does not depend on who is first.
+  always_fails({.threads = 64, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 1);
+                 if (thread_index() == 32) mbarrier_arrive(address(s.a[0]));
+                 if (warp_index() != 0) return;
+                 if (lane_index() == 1) mbarrier_wait(address(s.a[0]), 1);
+                 if (!p.buggy) syncwarp();
+                 if (lane_index() == 1 || lane_index() == 2) store_shared(&s.line[0], 1u);
+               },
+               {"RACE-SMEM"});
 }
 
 }  // namespace
