@@ -275,7 +275,7 @@ TEST(CliCheck, BadInputIsOneSentence) {
       {"--all --schedules -1", "--schedules is a number from 1 to 1000000000, not '-1'"},
       {"gemm --deviations -1", "--deviations is a number from 0 to 1000, not '-1'"},
       {"gemm --seconds -1", "--seconds is a number of at least 0"},
-      {"gemm --config bf16-kk-128x160-pp-2x1 --schedule lazy:0:skew=2", "skew=2 names no CTA of a cluster of 2"},
+      {"gemm --config bf16-kk-128x256-coop-2x1 --schedule lazy:0:skew=2", "skew=2 names no CTA of a cluster of 2"},
       {"gemm --schedule eager:hold=3", "hold=points"},
       {"gemm --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
       {"gemm --on gpu", "without CUDA"},
