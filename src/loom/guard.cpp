@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 
 #include "loom/machine.hpp"
 #include "loom/per_thread.hpp"
@@ -117,7 +118,7 @@ void walk_stack(Interruption& found, const Stack& stack, void* context) {
 
 /// A thread that is left inside malloc takes its locks along, and the machine would wait for them for ever.
 bool in_allocator(const Interruption& found) {
-  static constexpr const char* names[] = {
+  static constexpr std::string_view names[] = {
       "malloc",        "free",           "calloc",         "realloc",         "reallocarray", "memalign",
       "aligned_alloc", "posix_memalign", "valloc",         "pvalloc",         "cfree",        "__libc_malloc",
       "__libc_free",   "__libc_calloc",  "__libc_realloc", "__libc_memalign", "__libc_valloc"};
@@ -125,8 +126,13 @@ bool in_allocator(const Interruption& found) {
     Dl_info info;
     const auto* at = static_cast<const std::byte*>(found.frames[i]) - 1;
     if (dladdr(at, &info) == 0 || info.dli_sname == nullptr) continue;
-    for (const char* name : names)
-      if (std::strcmp(info.dli_sname, name) == 0) return true;
+    std::string_view symbol = info.dli_sname;
+    if (WARPLOOM_ASAN) {  // its own malloc, operator new and delete
+      if (const size_t prefix = symbol.find("interceptor_"); prefix != std::string_view::npos)
+        symbol.remove_prefix(prefix + std::strlen("interceptor_"));
+      if (symbol.starts_with("_Zn") || symbol.starts_with("_Zd")) return true;
+    }
+    if (std::find(std::begin(names), std::end(names), symbol) != std::end(names)) return true;
   }
   return false;
 }

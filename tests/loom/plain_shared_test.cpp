@@ -145,8 +145,8 @@ TEST(PlainShared, AddressesAreComputedAsBefore) {
 
 TEST(PlainShared, TheReportNamesWhoAndWhere) {
   const auto kernel = [](int) {
-    auto& s = shared<Storage>();
-    if (cluster_rank() == 1 && thread_index() == 37) s.row[1000] = 7;
+    uint32_t* const row = shared<Storage>().row;
+    if (cluster_rank() == 1 && thread_index() == 37) row[1000] = 7;
   };
   const Outcome outcome = run({.grid = {2}, .cluster = {2}, .threads = 64, .shared_bytes = sizeof(Storage)}, kernel, 0);
   ASSERT_EQ(outcome.report.findings.size(), 1u);

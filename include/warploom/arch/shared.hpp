@@ -17,7 +17,8 @@ struct SharedAddress {
   friend WARPLOOM_CONST_FN bool operator==(SharedAddress a, SharedAddress b) { return a.value == b.value; }
 };
 
-/// The CTA's dynamic shared memory, seen as the kernel's storage struct.
+/// The CTA's dynamic shared memory, seen as the kernel's storage struct: for addresses. On the loom nothing lies behind
+/// them, and a plain C++ access is a finding (PLAIN-SHARED), because nothing could check it.
 template <class Storage>
 WARPLOOM_FN Storage& shared() noexcept;
 
@@ -32,7 +33,7 @@ WARPLOOM_CONST_FN SharedAddress pair_leader(SharedAddress address) {
   return {address.value & ~(1u << shared_rank_shift)};
 }
 
-/// Plain shared-memory accesses of library code. T is 1, 2, 4, 8 or 16 bytes, naturally aligned.
+/// ld.shared and st.shared. T is 1, 2, 4, 8 or 16 bytes, naturally aligned.
 template <class T>
 WARPLOOM_FN T load_shared(const T* source) noexcept;
 template <class T>
