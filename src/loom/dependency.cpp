@@ -28,12 +28,15 @@ void Cluster::grid_dependency_wait(Thread& thread, Pc pc) {
     grid_waiters_.push_back(&thread);
     park(thread);
   }
+  if (watch_) watch_->grid_waited(thread);
 }
 
 void Cluster::grid_launch_dependents(Thread& thread, Pc pc) {
   step(thread, pc);
   triggered = true;
-  if (!thread.cta->waited_for_grids) triggered_before_wait = true;
+  // The checker asks whether some wait comes first in every schedule.
+  const bool waited = watch_ ? watch_->knows_grid_wait(thread) : thread.cta->waited_for_grids;
+  if (!waited) triggered_before_wait = true;
 }
 
 void Cluster::check_unfinished(Thread& thread, Pc pc, const void* begin, const void* end, bool write) {

@@ -111,6 +111,7 @@ void Shadow::visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, u
 
 template <class Visit>
 void Shadow::visit(uint32_t first, uint32_t count, const Visit& visit_cell, const bool& unite) {
+  if (count == 0) return;  // a copy of no bytes
   first += shift_;
   const uint32_t last = first + count, span = part_cells[top_];
   for (uint32_t block = first / span; block * span < last && block < blocks_.size(); ++block) {

@@ -37,6 +37,7 @@ Watch::Watch(Cluster& cluster)
   slots_.resize(cluster.size());
   allocations_.resize(cluster.size());
   cancels_.resize(cluster.size());
+  grid_waits_.resize(cluster.size());
   live_.resize(cluster.size());
   pools_.resize(cluster.size());
   sites_.emplace_back();

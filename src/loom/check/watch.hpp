@@ -154,6 +154,9 @@ class Watch {
   void answered(Pc pc, const Decision& decision);
   /// clusterlaunchcontrol.try_cancel, and a thread that sees that a request has failed: after that none may follow.
   void cancel_asked(Thread& thread, Pc pc);
+  /// griddepcontrol.wait was passed; and whether one of this CTA comes before what the thread does now.
+  void grid_waited(const Thread& thread);
+  bool knows_grid_wait(const Thread& thread) const;
   void cancel_refused(Thread& thread, Pc pc);
   /// setmaxnreg: so many registers more (of the whole warp) are asked for, or given back.
   void registers_asked(const Warp& warp, Pc pc, uint32_t count);
@@ -395,6 +398,7 @@ class Watch {
   std::vector<PointNote> points_;
   /// try_cancel of the threads of each CTA: the latest of each.
   std::vector<std::vector<Incoming>> cancels_;
+  std::vector<std::vector<Stamp>> grid_waits_;  ///< of each CTA
   /// setmaxnreg of the warps of each CTA.
   struct RegisterPool {
     struct Change {

@@ -138,6 +138,16 @@ void Watch::cancel_refused(Thread& thread, Pc pc) {
   }
 }
 
+void Watch::grid_waited(const Thread& thread) {
+  settle_stores();
+  grid_waits_[rank_of(*thread.cta)].push_back(order_.mark(agent(thread)));
+}
+
+bool Watch::knows_grid_wait(const Thread& thread) const {
+  return std::ranges::any_of(grid_waits_[rank_of(*thread.cta)],
+                             [&](const Stamp& wait) { return order_.covers(agent(thread), Plane::happened, wait); });
+}
+
 // ---- setmaxnreg
 //
 // The registers that a CTA has to spare are a lock: an increase waits until others have given enough back. It is

@@ -912,5 +912,58 @@ TEST(Points, LanesThatStoreTheSameAndKnowOtherThings) {
                {"RACE-SMEM"});
 }
 
+TEST(Points, LanesThatRunAheadOfAMeeting) {
+  // Lanes may go on before a meeting of their warp is over; what they do then comes behind it all the same.
+  always_fails({.threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 native::syncwarp_before_signal();
+                 if (lane_index() == 31) (void)load_global(p.words);
+                 if (!p.buggy) syncwarp();
+                 if (lane_index() == 3) store_global(p.words, 1u);
+                 syncwarp();
+               },
+               {"RACE-GLOBAL"});
+}
+
+TEST(Points, ATriggerThatMayComeBeforeTheWait) {
+  // Grid 1 lets grid 2 start; unless its own wait comes before that in every schedule, grid 0 may still run.
+  struct Grid {
+    uint32_t* words;
+    uint32_t index;
+    bool buggy;
+  };
+  const auto kernel = [](const Grid& p) {
+    if (p.index == 0) {
+      grid_launch_dependents();
+      if (thread_index() == 0) store_global(p.words, 1u);
+    } else if (p.index == 1) {
+      if (lane_index() == 0) grid_dependency_wait();
+      if (!p.buggy) syncwarp();
+      if (lane_index() == 1) grid_launch_dependents();
+    } else if (lane_index() == 1) {
+      (void)load_global(p.words);
+    }
+  };
+  using Kernel = std::remove_const_t<decltype(kernel)>;
+  for (const Schedule& schedule : schedules()) {
+    SCOPED_TRACE(schedule.text());
+    for (const bool buggy : {false, true}) {
+      Memory memory;
+      const Launch launch{.tensors = memory.tensors()};
+      std::array<Grid, 3> params;
+      std::vector<GridLaunch> grids;
+      for (uint32_t i = 0; i < 3; ++i) {
+        params[i] = {memory.words.data(), i, buggy};
+        grids.push_back({config_of(launch), &entry<Kernel, Grid>, &params[i], launch.tensors});
+      }
+      grids[1].tensors = {};
+      Options options = with(schedule);
+      options.check = true;
+      const std::vector<Outcome> outcomes = launch_dependent(grids, options);
+      EXPECT_EQ(outcomes.back().ok() ? "" : outcomes.back().report.findings[0].code, buggy ? "PDL-EARLY" : "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace warploom::loom
