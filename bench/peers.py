@@ -33,10 +33,12 @@ OTHER_PRODUCT = "_scaled_mm tensor"  # one scale per tensor: less work
 
 
 class Problem(ctypes.Structure):
-    """warploom_gemm_problem of include/warploom/gpu/c_api.h."""
+    """warploom_gemm_problem of include/warploom/c_api.h."""
 
     _fields_ = (
-        [(name, ctypes.c_int32) for name in ("m", "n", "k", "batch")]
+        [("struct_size", ctypes.c_size_t)]
+        + [(name, ctypes.c_int32) for name in ("m", "n", "k", "batch")]
+        + [(name, ctypes.c_float) for name in ("alpha", "beta")]
         + [(name, ctypes.c_void_p) for name in ("a", "b", "c", "d", "bias", "a_scales", "b_scales")]
         + [(name, ctypes.c_int64) for name in (
             "a_stride", "b_stride", "c_stride", "d_stride",
@@ -44,7 +46,6 @@ class Problem(ctypes.Structure):
             "a_scale_stride", "b_scale_stride", "a_scale_batch_stride", "b_scale_batch_stride")]
         + [(name, ctypes.c_int32) for name in (
             "a_type", "b_type", "c_type", "d_type", "bias_type", "a_major", "b_major", "bias_along", "activation", "scaling")]
-        + [(name, ctypes.c_float) for name in ("alpha", "beta")]
     )
 
 
@@ -80,7 +81,7 @@ class Warploom:
 
 def problem_of(a, b, d, kind):
     (m, k), n = a.shape, b.shape[0]
-    made = Problem(m=m, n=n, k=k, batch=1, alpha=1.0, beta=0.0)
+    made = Problem(struct_size=ctypes.sizeof(Problem), m=m, n=n, k=k, batch=1, alpha=1.0, beta=0.0)
     made.a, made.b, made.d = a.data_ptr(), b.data_ptr(), d.data_ptr()
     made.a_stride, made.b_stride, made.d_stride = k, k, n
     made.a_type = made.b_type = BF16 if kind == "bf16" else E4M3

@@ -43,8 +43,7 @@ find_package(CUDAToolkit REQUIRED)
 # ---- what plans and parameter blocks need: no loom, no fibers, no libdw
 
 file(GLOB gemm_plan_sources CONFIGURE_DEPENDS src/plan/*.cpp)
-add_library(warploom_plan STATIC ${gemm_plan_sources})
-warploom_kernel_sources(warploom_plan src/kernels/gemm_configs.cpp src/kernels/gemm_params.cpp)
+add_library(warploom_plan STATIC ${gemm_plan_sources} src/kernels/gemm_configs.cpp src/kernels/gemm_params.cpp)
 target_include_directories(warploom_plan PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" PRIVATE src)
 target_compile_features(warploom_plan PUBLIC cxx_std_20)
 target_link_libraries(warploom_plan PRIVATE "$<BUILD_INTERFACE:warploom_options>" fmt::fmt-header-only)
@@ -155,7 +154,7 @@ endforeach()
 
 # They are carried to machines that have neither our compiler nor our debugger.
 set(self_contained -static-libstdc++ -static-libgcc -Wl,--gc-sections,--strip-debug)
-add_library(warploom_gpu_c SHARED src/gpu/c_api.cpp)
+add_library(warploom_gpu_c SHARED src/gpu/c_api.cpp src/c_api/answer.cpp src/c_api/gemm.cpp)
 target_include_directories(warploom_gpu_c PRIVATE src)
 target_link_libraries(warploom_gpu_c PRIVATE warploom_options warploom_gpu)
 target_link_options(warploom_gpu_c PRIVATE ${self_contained} -Wl,--exclude-libs,ALL)
@@ -178,8 +177,10 @@ target_link_libraries(warploom_bench_gpu
 
 # Made-up data comes with the library's own files: `warploom` has them from libwarploom, which this program goes without.
 add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp src/gpu/program_hook.cpp
-  src/kernels/gemm_data.cpp src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp
-  src/kernels/ring.cpp)
+  src/kernels/gemm_accuracy.cpp src/kernels/gemm_bound.cpp src/kernels/gemm_compare.cpp src/kernels/gemm_data.cpp
+  src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp src/kernels/group_bias.cpp
+  src/kernels/reference_product.cpp src/kernels/ring.cpp src/kernels/wrong_pattern.cpp)
+set_source_files_properties(src/kernels/reference_product.cpp PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=fast")
 set_target_properties(warploom_bench PROPERTIES
   OUTPUT_NAME warploom-bench
   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"

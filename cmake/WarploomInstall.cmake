@@ -1,44 +1,104 @@
-# `cmake --install build --prefix <folder>`: the library, its headers, the programs where they are built, the GPU half
-# where it is, and the CMake package, so that
+# `cmake --install build --prefix <folder>`, or a part of it with `--component`:
 #
-#   find_package(warploom REQUIRED)
-#   target_link_libraries(app PRIVATE warploom::warploom)        # and warploom::gpu
+#   headers   include/, the CMake package and pkg-config files
+#   static    libwarploom.a
+#   shared    libwarploom.so
+#   cli       bin/warploom and bin/warploom-hints, where they are built
+#   gpu       libwarploom_gpu.a and libwarploom_gpu_c.so, in a build with CUDA
+#   docs      share/doc/warploom
+#   examples  share/warploom/examples, a project of its own
 #
-# works elsewhere. tests/package builds such a program from an install.
+# What is installed may be moved. docs/install.md is for those who use it; tests/package does.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(warploom_installed warploom)
-foreach(target warploom_plan warploom_gpu)
-  if(TARGET ${target})
-    list(APPEND warploom_installed ${target})
-  endif()
-endforeach()
-if(TARGET warploom_gpu)
-  set_target_properties(warploom_gpu PROPERTIES EXPORT_NAME gpu)
-endif()
-foreach(target IN LISTS warploom_installed)
-  target_include_directories(${target} PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-endforeach()
-
 set(warploom_package "${CMAKE_INSTALL_LIBDIR}/cmake/warploom")
-install(TARGETS ${warploom_installed} EXPORT warploom-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(EXPORT warploom-targets NAMESPACE warploom:: DESTINATION "${warploom_package}")
-install(DIRECTORY include/warploom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.def")
-foreach(program warploom_cli warploom_hints)
-  if(TARGET ${program})
-    # A build of one program alone can be installed, too.
-    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
-  endif()
-endforeach()
-if(TARGET warploom_gpu_c)
-  install(TARGETS warploom_gpu_c LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+
+# warploom_install_targets(<component> <targets>...): with a file of their own for the CMake package, which asks for it by
+# its name.
+function(warploom_install_targets component)
+  foreach(target IN LISTS ARGN)
+    target_include_directories(${target} INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  endforeach()
+  install(TARGETS ${ARGN} EXPORT warploom-${component}
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component})
+  install(EXPORT warploom-${component} FILE warploom-${component}-targets.cmake NAMESPACE warploom::
+    DESTINATION "${warploom_package}" COMPONENT ${component})
+endfunction()
+
+# ---- libraries
+
+set_target_properties(warploom PROPERTIES EXPORT_NAME static)
+warploom_install_targets(static warploom)
+if(WARPLOOM_SHARED)
+  set_target_properties(warploom_shared PROPERTIES EXPORT_NAME shared)
+  warploom_install_targets(shared warploom_shared)
+  set(shared_file "$<TARGET_FILE:warploom_shared>")
+  set(line_table "$<TARGET_FILE:warploom_line_table>")
+endif()
+install(CODE "
+  set(archive \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:warploom>\")
+  set(shared \"${shared_file}\")
+  set(line_table \"${line_table}\")
+  set(work \"${PROJECT_BINARY_DIR}/compact_static\")
+  set(ar \"${CMAKE_AR}\")
+  set(objcopy \"${CMAKE_OBJCOPY}\")
+  set(compiler \"${CMAKE_CXX_COMPILER}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/compact_static.cmake\")" COMPONENT static)
+
+if(TARGET warploom_gpu_c)  # otherwise there is no CUDA, or no kernel for it
+  set_target_properties(warploom_gpu PROPERTIES EXPORT_NAME gpu)
+  set_target_properties(warploom_plan PROPERTIES EXPORT_NAME plan)
+  set_target_properties(warploom_gpu_c PROPERTIES EXPORT_NAME gpu_c)
+  warploom_install_targets(gpu warploom_gpu warploom_plan warploom_gpu_c)
 endif()
 
+# ---- programs, where they are built
+
+foreach(target warploom_cli warploom_hints)
+  if(TARGET ${target})
+    install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli OPTIONAL)
+    install(CODE "
+      set(program \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/$<TARGET_FILE_NAME:${target}>\")
+      if(EXISTS \"\${program}\")
+        execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --compress-debug-sections=zlib \"\${program}\"
+                        COMMAND_ERROR_IS_FATAL ANY)
+      endif()" COMPONENT cli)
+  endif()
+endforeach()
+
+# What an installation takes: of programs, those that are built. `cmake --build build --target warploom_installable`
+add_custom_target(warploom_installable DEPENDS warploom $<TARGET_NAME_IF_EXISTS:warploom_shared>
+  $<TARGET_NAME_IF_EXISTS:warploom_line_table>
+  $<TARGET_NAME_IF_EXISTS:warploom_cli> $<TARGET_NAME_IF_EXISTS:warploom_hints>)
+
+# ---- headers, and what finds them
+
+install(DIRECTORY include/warploom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT headers
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.def")
 configure_package_config_file(cmake/warploom-config.cmake.in "${PROJECT_BINARY_DIR}/warploom-config.cmake"
-  INSTALL_DESTINATION "${warploom_package}")
+  INSTALL_DESTINATION "${warploom_package}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/warploom-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/warploom-config.cmake" "${PROJECT_BINARY_DIR}/warploom-config-version.cmake"
               cmake/WarploomKernels.cmake  # for kernels of one's own
-        DESTINATION "${warploom_package}")
+        DESTINATION "${warploom_package}" COMPONENT headers)
+
+# pkg-config
+set(flags ${warploom_kernel_flags})
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND flags ${warploom_kernel_gnu_flags})
+endif()
+list(JOIN flags " " flags)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+           OUTPUT_VARIABLE prefix_from_here)
+foreach(file IN ITEMS warploom warploom-static)
+  configure_file(cmake/${file}.pc.in "${PROJECT_BINARY_DIR}/${file}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${file}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT headers)
+endforeach()
+
+# ---- documents and examples
+
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT docs)
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT docs)
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DATADIR}/warploom" COMPONENT examples)

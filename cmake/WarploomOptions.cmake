@@ -1,6 +1,7 @@
 # Options of the project, and the flags every target of ours is compiled with (target `warploom_options`).
 
 option(WARPLOOM_CLI "Build the warploom program" ${PROJECT_IS_TOP_LEVEL})
+option(WARPLOOM_SHARED "Build the shared library beside the static one" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_GPU "Compile the kernels for sm_90a and sm_100a (needs CUDA 13.0 or newer)" OFF)
@@ -36,6 +37,12 @@ target_compile_options(warploom_options INTERFACE
   "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WARPLOOM_WERROR}>>:-Werror>")
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 
+# For the library. Reports need lines and inlined functions; variables, types and columns would be most of its size.
+# Linked last, because the last such option holds.
+add_library(warploom_lean INTERFACE)
+target_compile_options(warploom_lean INTERFACE
+  "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-g1;-gno-column-info>")
+
 # For code that takes longer to compile than to run, the program and the tests: half the time. Every optimised build
 # checks handles, and reports still find lines and inlined functions. Linked last, because the last such option holds.
 add_library(warploom_quick INTERFACE)
@@ -46,6 +53,7 @@ if(WARPLOOM_SANITIZE)
   # between, g++ 12 takes members of std::regex for uninitialised.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O1;-Wno-maybe-uninitialized;-fsanitize=${WARPLOOM_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   add_link_options("-fsanitize=${WARPLOOM_SANITIZE}")
+  set(WARPLOOM_SHARED OFF)  # it would need the sanitizers' run-time of the program
 endif()
 
 # For the GPU half and for the tests of what must not compile; neither the library nor the program needs it.

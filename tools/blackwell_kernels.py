@@ -96,7 +96,7 @@ def main():
     arguments = parser.parse_args()
     nvcc = os.environ.get("CUDACXX", "/usr/local/cuda/bin/nvcc")
     shapes = {row["config"]: row for row in json.loads(
-        subprocess.run([arguments.program, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)}
+        subprocess.run([arguments.program, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)["kernels"]}
 
     table, times, bad = [], {}, False
     with tempfile.TemporaryDirectory() as folder:

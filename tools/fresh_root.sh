@@ -41,6 +41,9 @@ if [[ ${1:-} == --inside ]]; then
   tar -x -C "$root/warploom" <"$work/tree.tar"
   mount -t proc proc "$root/proc" || fail "/proc cannot be mounted in the root"
   mount -t tmpfs tmpfs "$root/dev/shm" || fail "/dev/shm cannot be mounted in the root"
+  mkdir -p "$root/dev/pts"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts" || fail "/dev/pts cannot be mounted in the root"
+  ln -sfn pts/ptmx "$root/dev/ptmx"
 
   settings=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
   for name in TERM CI {http,https,ftp,all,no}_proxy {HTTP,HTTPS,FTP,ALL,NO}_PROXY; do

@@ -7,3 +7,4 @@
 #include "warploom/types/convert.hpp"
 #include "warploom/types/dtype.hpp"
 #include "warploom/types/result.hpp"
+#include "warploom/version.h"

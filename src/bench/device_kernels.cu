@@ -149,13 +149,11 @@ __device__ double rounded(DType type, double value) {
 /// One warp per element of D.
 __global__ void compare_kernel(ReferenceProblem p, Comparison* result) {
   const int64_t element = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / warp;
-  const int rows = p.rows != nullptr ? p.row_count : p.m;
-  if (element >= static_cast<int64_t>(rows) * p.n * p.batch) return;
+  if (element >= static_cast<int64_t>(p.m) * p.n * p.batch) return;
   const int lane = static_cast<int>(threadIdx.x % warp);
   const int column = static_cast<int>(element % p.n);
-  const int place = static_cast<int>(element / p.n % rows);
-  const int batch = static_cast<int>(element / p.n / rows);
-  const int row = p.rows != nullptr ? p.rows[place] : place;
+  const int row = static_cast<int>(element / p.n % p.m);
+  const int batch = static_cast<int>(element / p.n / p.m);
 
   double sum = 0, squares = 0;
   for (int k = lane; k < p.k; k += warp) {
@@ -303,8 +301,7 @@ void fill_operand(const OperandFill& operand, cudaStream_t stream) {
 void compare(const ReferenceProblem& problem, Comparison* result, cudaStream_t stream) {
   const Comparison none{};
   cudaMemcpyAsync(result, &none, sizeof(none), cudaMemcpyHostToDevice, stream);
-  const int64_t elements =
-      static_cast<int64_t>(problem.rows != nullptr ? problem.row_count : problem.m) * problem.n * problem.batch;
+  const int64_t elements = static_cast<int64_t>(problem.m) * problem.n * problem.batch;
   compare_kernel<<<static_cast<unsigned>((elements * warp + 255) / 256), 256, 0, stream>>>(problem, result);
 }
 

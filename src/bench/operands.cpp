@@ -6,7 +6,6 @@ namespace warploom::bench {
 namespace {
 
 constexpr uint8_t untouched = 0xb7;
-constexpr int64_t all_rows_up_to = int64_t{4} << 20;  // elements of D that are all compared
 constexpr size_t guard = 1024;
 
 size_t bytes_of(int64_t inner, int64_t outer, int64_t stride, int batch, int64_t batch_stride, DType type) {
@@ -76,19 +75,6 @@ Operands::Operands(const GemmProblem& shape, Fill fill, uint64_t seed, cudaStrea
     p.bias.data = bias_.data();
   }
   scratch_ = Buffer(256);
-
-  if (int64_t{p.m} * p.n * p.batch > all_rows_up_to) {
-    // The first and the last rows of tiles are where kernels go wrong; the others follow the golden section.
-    std::vector<int> rows = {0, 1, 63, 64, 127, 128, 255, 256, p.m / 2, p.m - 65, p.m - 2, p.m - 1};
-    for (int i = 1; i <= 4; ++i) rows.push_back(static_cast<int>(static_cast<int64_t>(p.m) * (i * 618 % 1000) / 1000));
-    std::erase_if(rows, [&](int row) { return row < 0 || row >= p.m; });
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    row_count_ = static_cast<int>(rows.size());
-    rows_ = Buffer(rows.size() * sizeof(int));
-    check(cudaMemcpyAsync(rows_.data(), rows.data(), rows_.bytes(), cudaMemcpyHostToDevice, stream), "cudaMemcpy");
-    check(cudaStreamSynchronize(stream), "filling the operands");
-  }
 }
 
 size_t Operands::bytes() const {
@@ -132,8 +118,6 @@ Comparison Operands::verify(const GemmProblem& p, cudaStream_t stream) const {
   reference.b_scales = p.b_scales.data;
   reference.a_scale_stride = p.a_scales.stride;
   reference.b_scale_stride = p.scaling == Scaling::a_rows_b_rows ? p.b_scales.stride : blocks_of(p.k);
-  reference.rows = rows_.as<int>();
-  reference.row_count = row_count_;
   reference.exact = fill_ == Fill::integers && (p.activation == Activation::none || p.activation == Activation::relu);
   Comparison result;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return result;

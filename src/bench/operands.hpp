@@ -18,7 +18,7 @@ class Operands {
   Fill fill() const { return fill_; }
   /// Every byte of D's memory set, or C copied into it where C is D. Before every launch whose result counts.
   void reset_output(cudaStream_t stream);
-  /// D against sums in double precision; all rows where the problem is small, else `sampled` of them.
+  /// Every element of D against a sum in double precision.
   Comparison verify(cudaStream_t stream) const;
   /// The same for another problem over the same memory (operands without their scales, say).
   Comparison verify(const GemmProblem& problem, cudaStream_t stream) const;
@@ -38,8 +38,6 @@ class Operands {
   bool c_is_d_;
   Buffer a_, b_, d_, c_, bias_, a_scales_, b_scales_;
   Buffer scratch_;
-  Buffer rows_;
-  int row_count_ = 0;
   size_t d_bytes_ = 0;
 };
 

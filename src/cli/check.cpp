@@ -1,17 +1,16 @@
 // warploom check: a kernel under the checker, with a verdict.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <memory>
 
+#include "cli/interruption.hpp"
+#include "cli/lines.hpp"
 #include "cli/pages.hpp"
 #include "cli/session.hpp"
 #include "cli/state_file.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
 #include "cli/verdicts.hpp"
 
 namespace warploom::cli {
@@ -29,6 +28,7 @@ loom::Outcome unwrapped(Result<loom::Outcome> outcome) {
   if (outcome) return std::move(*outcome);
   loom::Outcome refused;
   refused.refused = true;
+  refused.refusal = outcome.code();
   refused.report.findings.push_back({.code = "LAUNCH", .message = outcome.error(), .agent = {}, .at = {}, .notes = {}});
   return refused;
 }
@@ -39,24 +39,9 @@ loom::Subject subject_of(Session& session, const std::string& kernel) {
           .wrong =
               [&session] {
                 const GemmData::Accuracy accuracy = session.compare();
-                return session.correct(accuracy)
-                           ? std::string()
-                           : fmt::format("the result differs from the double-precision one by up to {:.3g}{}",
-                                         accuracy.max_abs_error,
-                                         accuracy.padding_untouched ? "" : ", and padding was written to");
+                return session.correct(accuracy) ? std::string() : accuracy.text();
               },
           .parts = session.parts()};
-}
-
-/// A whole number of at least `least`, or a sentence.
-template <class Number>
-Result<Number> number_of(const char* option, const std::string& text, Number least, Number most) {
-  Number value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value < least || value > most)
-    return Error{fmt::format("{} is a number from {} to {}, not '{}'", option, least, most, text)};
-  return value;
 }
 
 /// "" or why the code names no finding that could be let pass.
@@ -71,23 +56,11 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
   loom::CheckOptions options;
   options.run = session.options();
   options.explore = check.explore;
-  constexpr uint64_t most_schedules = 1'000'000'000;
-  constexpr uint32_t largest_depth = 1000;
-  options.schedules = check.all ? 16 : 256;
-  if (!check.schedules.empty()) {
-    Result<uint64_t> count = number_of<uint64_t>("--schedules", check.schedules, 1, most_schedules);
-    if (!count) return Error{count.error()};
-    options.schedules = *count;
-  }
-  if (!check.deviations.empty()) {
-    Result<uint32_t> count = number_of<uint32_t>("--deviations", check.deviations, 0, largest_depth);
-    if (!count) return Error{count.error()};
-    options.deviations = *count;
-  }
-  if (!std::isfinite(check.seconds) || check.seconds < 0)
-    return Error{fmt::format("--seconds is a number of at least 0, not {}", check.seconds)};
+  options.schedules = check.schedules != 0 ? check.schedules : check.all ? 16 : 256;
+  options.deviations = check.deviations;
   options.seconds = check.seconds;
   for (const std::string& text : check.suppress) {
+    if (!is_utf8(text)) return Error{fmt::format("--suppress: {} is no text in UTF-8", text)};
     Result<loom::Suppression> known = loom::Suppression::parse(text);
     if (!known) return Error{known.error()};
     if (std::string reason = unknown(*known); !reason.empty()) return Error{reason};
@@ -158,55 +131,67 @@ Json json_of(const ProblemVerdict& verdict) {
 }
 
 void print(const ProblemVerdict& verdict) {
-  if (verdict.kind == loom::Verdict::Kind::fails) fmt::print("{}", to_text(verdict.report, isatty(STDOUT_FILENO) != 0));
-  fmt::print("{}\n", verdict.sentence());
+  if (verdict.kind == loom::Verdict::Kind::fails) put(to_text(verdict.report, terminal().color));
+  say("{}\n", verdict.sentence());
 }
 
-Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how) {
-  std::unique_ptr<StateFile> file;
-  if (!how.resume.empty()) {
-    file = std::make_unique<StateFile>(how.resume, arguments.json);
-    if (!file->problem().empty()) return Error{file->problem()};
-  }
+Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how, StateFile* file,
+                                  Progress& progress) {
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
   if (!prepared) return Error{prepared.error()};
   Session& session = **prepared;
   if (session.target() == "gpu") return Error{"the checker needs the loom: --on loom:sm90"};
   Result<loom::CheckOptions> options = options_of(arguments, how, session);
   if (!options) return Error{options.error()};
-  if (file) options->from = file->found();
-  const auto start = std::chrono::steady_clock::now();
+  if (file != nullptr) options->from = file->found();
   options->progress = [&](const loom::Exploration& state) {
-    if (file) file->note(state);
-    if (isatty(STDERR_FILENO) == 0 || seconds_since(start) < 1.0) return;
-    fmt::print(stderr, "\r{} schedules tried, {} decisions to go ", state.done, state.frontier.size());
-    std::fflush(stderr);
+    if (file != nullptr) file->note(state);
+    if (!how.all)
+      progress.show(state.done, options->schedules,
+                    fmt::format("schedules tried at most, {} decisions to go", state.frontier.size()));
   };
   ProblemVerdict verdict{loom::check(subject_of(session, arguments.kernel), *options),
                          session.m() == 0 || session.n() == 0 || session.batch() == 0};
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r{:60}\r", "");
   if (verdict.kind == loom::Verdict::Kind::refused)
-    return Error{file && !file->found().of.empty() ? fmt::format("{}: {}", how.resume, verdict.refusal)
-                                                   : verdict.refusal};
-  if (file)
-    if (std::string trouble = file->save(verdict.exploration); !trouble.empty()) return Error{trouble};
+    return Error{file != nullptr && !file->found().of.empty() ? fmt::format("{}: {}", how.resume, verdict.refusal)
+                                                              : verdict.refusal,
+                 verdict.refusal_code};
   return verdict;
 }
 
 int check(const RunArguments& arguments, const CheckArguments& how) {
-  for (const auto& [option, text] :
-       {std::pair("--schedules", how.schedules), {"--deviations", how.deviations}, {"--resume", how.resume}})
-    if (arguments.gave(option) && text.empty())
-      return bad(fmt::format("{} is given without a value", option), arguments.json);
   if (how.all) return check_all(arguments, how);
   if (arguments.kernel.empty()) return bad("name a kernel, or give --all", arguments.json);
-  Result<ProblemVerdict> verdict = verdict_of(arguments, how);
-  if (!verdict) return bad(verdict.error(), arguments.json);
-  if (arguments.json)
-    fmt::print("{}\n", json_of(*verdict).dump(2));
-  else
+  std::unique_ptr<StateFile> file;
+  if (!how.resume.empty()) {
+    file = std::make_unique<StateFile>(how.resume);
+    if (file->problem()) return fail(file->problem(), arguments.json);
+  }
+  Interruption interruption({.last =
+                                 [&](int signal) {
+                                   fail({file ? file->last_words() : "interrupted before there was a verdict"},
+                                        arguments.json, signal);
+                                 },
+                             .tick =
+                                 [&] {
+                                   if (file) file->tick();
+                                 }});
+  Progress progress;
+  Result<ProblemVerdict> verdict = verdict_of(arguments, how, file.get(), progress);
+  progress.clear();
+  const Trouble trouble = file && verdict ? file->save(verdict->exploration) : Trouble{};
+  interruption.over();
+  if (!verdict) return bad(verdict, arguments.json);
+  if (trouble) return fail(trouble, arguments.json);
+  if (arguments.json) {
+    Json json = json_of(*verdict);
+    json["lines"] = has_line_information();
+    put_json(json);
+  } else {
+    remark_on_missing_lines();
     print(*verdict);
-  return verdict->good() ? 0 : 1;
+  }
+  return verdict->good() ? right : finding;
 }
 
 }  // namespace warploom::cli

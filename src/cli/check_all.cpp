@@ -1,9 +1,10 @@
 // warploom check --all: every configuration of every kernel, on problems with full and partial tiles.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 
+#include "cli/interruption.hpp"
+#include "cli/lines.hpp"
 #include "cli/session.hpp"
 #include "cli/tell.hpp"
 #include "cli/verdicts.hpp"
@@ -63,6 +64,61 @@ std::string without_effect(const RunArguments& arguments, const CheckArguments& 
 
 }  // namespace
 
+namespace {
+
+/// What was found so far, for whoever ends the program in the middle, too.
+class Tally {
+ public:
+  Tally(size_t problems, bool json) : problems_(problems), json_(json) {}
+
+  void add(const ProblemVerdict& verdict, double seconds) {
+    ++done_;
+    ++counts_[static_cast<size_t>(verdict.kind)];
+    if (json_) {
+      list_.push_back(json_of(verdict));
+      return;
+    }
+    constexpr const char* words[] = {"holds", "no failure", "FAILS", "WRONG", "refused"};
+    say("{:<10}  {:5.2f} s  {}{}\n", words[static_cast<size_t>(verdict.kind)], seconds, verdict.what,
+        verdict.kind == loom::Verdict::Kind::none_found ? fmt::format("  ({} schedules)", verdict.exploration.done)
+                                                        : "");
+    if (!verdict.good()) print(verdict);
+    flush();
+  }
+
+  bool good() const { return counts_[2] + counts_[3] == 0; }
+
+  void tell(bool was_interrupted) const {
+    const double seconds = seconds_since(start_);
+    if (json_) {
+      const size_t known = gemm_configs(Chip::sm90).size() + gemm_configs(Chip::sm100).size();
+      put_json({{"interrupted", was_interrupted},
+                {"good", good()},
+                {"seconds", seconds},
+                {"configurations", problems_ / 2},
+                {"not_built", known - problems_ / 2},
+                {"problems", problems_},
+                {"lines", has_line_information()},
+                {"verdicts", list_}});
+      return;
+    }
+    if (was_interrupted) say("interrupted after {} of {} problems\n", done_, problems_);
+    say("{} problems: {} hold on every schedule, {} without failure in the schedules tried, {} fail; {:.0f} s\n",
+        was_interrupted ? done_ : problems_, counts_[0], counts_[1], counts_[2] + counts_[3], seconds);
+    if (const std::string part = part_that_is_built(); !part.empty()) say("{}\n", part);
+  }
+
+ private:
+  size_t problems_;
+  bool json_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  size_t done_ = 0;
+  size_t counts_[5] = {};
+  Json list_ = Json::array();
+};
+
+}  // namespace
+
 int check_all(const RunArguments& arguments, const CheckArguments& how) {
   if (std::string problem = without_effect(arguments, how); !problem.empty()) return bad(problem, arguments.json);
   std::vector<RunArguments> problems;
@@ -71,40 +127,26 @@ int check_all(const RunArguments& arguments, const CheckArguments& how) {
       if (built_for_loom(config))
         for (RunArguments& problem : problems_for(config, arguments)) problems.push_back(std::move(problem));
 
-  const auto start = std::chrono::steady_clock::now();
-  Json list = Json::array();
-  size_t counts[5] = {};
-  for (const RunArguments& problem : problems) {
+  Tally tally(problems.size(), arguments.json);
+  Interruption interruption({.last = [&](int) { tally.tell(true); }});
+  if (!arguments.json) remark_on_missing_lines();
+  Progress progress;
+  for (size_t i = 0; i < problems.size(); ++i) {
+    progress.show(i, problems.size(), "problems");
     const auto begun = std::chrono::steady_clock::now();
-    Result<ProblemVerdict> verdict = verdict_of(problem, how);
-    if (!verdict) return bad(fmt::format("{}: {}", problem.config, verdict.error()), arguments.json);
-    ++counts[static_cast<size_t>(verdict->kind)];
-    if (arguments.json) {
-      list.push_back(json_of(*verdict));
-      continue;
+    Result<ProblemVerdict> verdict = verdict_of(problems[i], how, nullptr, progress);
+    if (!verdict) {
+      interruption.over();
+      return fail({fmt::format("{}: {}", problems[i].config, verdict.error()), exit_for(verdict.code())},
+                  arguments.json);
     }
-    constexpr const char* words[] = {"holds", "no failure", "FAILS", "WRONG", "refused"};
-    fmt::print(
-        "{:<10}  {:5.2f} s  {}{}\n", words[static_cast<size_t>(verdict->kind)], seconds_since(begun), verdict->what,
-        verdict->kind == loom::Verdict::Kind::none_found ? fmt::format("  ({} schedules)", verdict->exploration.done)
-                                                         : "");
-    if (!verdict->good()) print(*verdict);
-    std::fflush(stdout);
+    const auto held = interruption.hold();
+    progress.clear();
+    tally.add(*verdict, seconds_since(begun));
   }
-  const bool good = counts[2] + counts[3] == 0;
-  if (arguments.json)
-    fmt::print("{}\n", Json{{"good", good},
-                            {"seconds", seconds_since(start)},
-                            {"configurations", problems.size() / 2},
-                            {"not_built",
-                             gemm_configs(Chip::sm90).size() + gemm_configs(Chip::sm100).size() - problems.size() / 2},
-                            {"verdicts", list}}
-                           .dump(2));
-  else
-    fmt::print("{} problems: {} hold on every schedule, {} without failure in the schedules tried, {} fail; {:.0f} s\n",
-               problems.size(), counts[0], counts[1], counts[2] + counts[3], seconds_since(start));
-  if (const std::string part = part_that_is_built(); !arguments.json && !part.empty()) fmt::print("{}\n", part);
-  return good ? 0 : 1;
+  interruption.over();
+  tally.tell(false);
+  return tally.good() ? right : finding;
 }
 
 }  // namespace warploom::cli

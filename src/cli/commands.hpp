@@ -1,4 +1,4 @@
-// The program's commands. Each returns its exit code: 0 right, 1 a finding or a wrong result, 2 bad input.
+// The program's commands. Each returns its exit code (cli/tell.hpp).
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ struct RunArguments {
 struct CheckArguments {
   bool all = false;
   bool explore = false;
-  std::string schedules;   ///< as typed; by default 256, or 16 of each where all are checked
-  std::string deviations;  ///< as typed; by default 2
+  uint64_t schedules = 0;  ///< 0: 256, or 16 of each where all are checked
+  uint32_t deviations = 2;
   double seconds = 0;
   std::string resume;  ///< a file that holds where an exploration stands
   std::vector<std::string> suppress;
@@ -65,7 +65,7 @@ int check(const RunArguments& arguments, const CheckArguments& check);
 int mutate(const RunArguments& arguments, const MutateArguments& how);
 /// Which configuration the planner takes, and what it thinks of the others.
 int plan(const RunArguments& arguments);
-int demo(bool color);
+int demo();
 int machine(bool json);
 int kernels(bool json);
 /// "" or, where the loom of this build has a part of the configurations, how many, and how to get all.

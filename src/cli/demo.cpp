@@ -3,17 +3,20 @@
 #include <algorithm>
 
 #include "cli/session.hpp"
+#include "cli/tell.hpp"
+#include "cli/terminal.hpp"
 
 namespace warploom::cli {
 namespace {
 
 void heading(int act, const char* text, bool color) {
-  fmt::print("\n{}{}. {}{}\n\n", color ? "\033[1m" : "", act, text, color ? "\033[0m" : "");
+  say("\n{}{}. {}{}\n\n", color ? "\033[1m" : "", act, text, color ? "\033[0m" : "");
 }
 
 }  // namespace
 
-int demo(bool color) {
+int demo() {
+  const bool color = terminal().color;
   RunArguments arguments;
   arguments.kernel = "blockwise-fp8";
   arguments.m = 768;
@@ -23,15 +26,11 @@ int demo(bool color) {
   arguments.config = "e4m3-blocks-128x128-2sm-2x1";
   arguments.sms = 4;
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
-  if (!prepared) {
-    fmt::print(stderr, "warploom: {}\n", prepared.error());
-    return 2;
-  }
+  if (!prepared) return bad(prepared, false);
   Session* const session = prepared->get();
 
   heading(1, "A Blackwell GEMM on this CPU", color);
-  fmt::print(
-      "blockwise FP8, D = A * B^T + 0.5 * C, {} x {} x {}, CTA pairs (2-SM), three tiles per pair.\n"
+  say("blockwise FP8, D = A * B^T + 0.5 * C, {} x {} x {}, CTA pairs (2-SM), three tiles per pair.\n"
       "Its rings and contexts: InputTilePipeline feeds the tensor core, OutputTilePipeline hands each K block's\n"
       "accumulator to the epilogue (EpilogueKContext), EpiLoadPipeline brings C; MmaWarpContext and "
       "EpilogueWarpContext\n"
@@ -42,14 +41,14 @@ int demo(bool color) {
   options.record_sites = true;
   Result<loom::Outcome> outcome = session->launch(options);
   if (!outcome || !outcome->ok()) {
-    fmt::print("{}", outcome ? to_text(outcome->report) : outcome.error());
-    return 1;
+    if (!outcome) return bad(outcome, false);
+    put(to_text(outcome->report));
+    return finding;
   }
-  fmt::print("{}", render_timeline(outcome->events, {.cluster = 0, .width = 90, .color = color}));
+  say("{}", render_timeline(outcome->events, {.cluster = 0, .width = 90, .color = color}));
   const GemmData::Accuracy accuracy = session->compare();
   const bool correct = session->correct(accuracy);
-  fmt::print(
-      "\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "
+  say("\n{}: against double, the largest error is {:.2g} of the largest value and diff is {:.1e} (bf16 rounding "
       "alone: 1.4e-06)\n",
       correct ? "correct" : "WRONG", accuracy.max_rel_error, accuracy.diff);
 
@@ -58,21 +57,19 @@ int demo(bool color) {
     return candidate.operation == "mbarrier.arrive" && candidate.object == "input.empty";
   });
   if (site == outcome->sites.end()) {
-    fmt::print("the kernel has no such release\n");
+    say("the kernel has no such release\n");
     return 1;
   }
-  fmt::print(
-      "The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
+  say("The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
       "hang. Here:\n\n");
   loom::Options broken = session->options();
   broken.mutation = loom::Mutation{site->key(), loom::Alteration::drop};
   Result<loom::Outcome> report = session->launch(broken);
-  if (!report) return 1;
-  fmt::print("{}", to_text(report->report));
+  if (!report) return bad(report, false);
+  say("{}", to_text(report->report));
 
   heading(3, "What to try next", color);
-  fmt::print(
-      "  build/bin/warploom run blockwise-fp8 --m 300 --n 520 --k 1000 --beta 1 --policy adversarial\n"
+  say("  build/bin/warploom run blockwise-fp8 --m 300 --n 520 --k 1000 --beta 1 --policy adversarial\n"
       "  build/bin/warploom run blockwise-fp8 --m 384 --n 128 --k 1152 --sms 2 --timeline --config "
       "e4m3-blocks-128x64-1sm-1x2\n"
       "  build/bin/warploom mutate blockwise-fp8\n\n");

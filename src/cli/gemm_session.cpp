@@ -11,6 +11,7 @@
 #include "cli/refusals.hpp"
 #include "cli/safetensors.hpp"
 #include "cli/session.hpp"
+#include "cli/whole_file.hpp"
 #include "warploom/kernels/gemm_gpu_hook.hpp"
 
 namespace warploom::cli {
@@ -58,10 +59,9 @@ double bytes_of(const GemmDataSpec& s) {
 
 Result<GemmDataSpec> spec_of(const RunArguments& a) {
   GemmDataSpec spec;
-  constexpr int64_t largest = 1 << 24;
   for (int64_t extent : {a.m, a.n, a.k, a.batch})
-    if (extent < 0 || extent > largest)
-      return Error{fmt::format("m, n, k and batch must lie between 0 and {}, not {}", largest, extent)};
+    if (extent < 0 || extent > largest_extent)
+      return Error{fmt::format("m, n, k and batch must lie between 0 and {}, not {}", largest_extent, extent)};
   spec.m = static_cast<int>(a.m);
   spec.n = static_cast<int>(a.n);
   spec.k = static_cast<int>(a.k);
@@ -145,6 +145,8 @@ std::optional<Matrices> matrices_of(const SafeTensor& tensor) {
   return std::nullopt;
 }
 
+constexpr std::string_view names_of_operands[] = {"a", "b", "c", "bias", "a_scales", "b_scales"};
+
 /// Shapes and types from the file into `spec`, tensors into `sources`; "" or what does not fit.
 std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSources& sources) {
   const std::pair<const char*, bool> needed[] = {{"a", true},
@@ -171,8 +173,7 @@ std::string take_tensors(const SafeTensors& file, GemmDataSpec& spec, GemmSource
   if (k != k_of_b || of_a->batch != of_b->batch)
     return fmt::format("a is {} and b {}: they disagree on {}", text_of(a->shape), text_of(b->shape),
                        k != k_of_b ? "k" : "the batch");
-  constexpr int64_t largest = 1 << 24;
-  if (std::max({m, n, k, of_a->batch}) > largest) return fmt::format("extents go up to {}", largest);
+  if (std::max({m, n, k, of_a->batch}) > largest_extent) return fmt::format("extents go up to {}", largest_extent);
   spec.m = static_cast<int>(m);
   spec.n = static_cast<int>(n);
   spec.k = static_cast<int>(k);
@@ -233,8 +234,9 @@ uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
 /// What is read of the file, in a word.
 std::string hash_of(const SafeTensors& file) {
   uint64_t hash = 0xcbf29ce484222325u;
-  for (const char* name : {"a", "b", "c", "bias", "a_scales", "b_scales"})
-    if (const SafeTensor* tensor = file.find(name)) hash = hash_of(tensor->data, hash + tensor->data.size());
+  for (const std::string_view name : names_of_operands)
+    if (const SafeTensor* tensor = file.find(std::string(name)))
+      hash = hash_of(tensor->data, hash + tensor->data.size());
   return fmt::format("{:016x}", hash);
 }
 
@@ -257,7 +259,7 @@ Result<GemmPlan> plan_as_asked(const RunArguments& a, const GemmProblem& problem
   }
   Result<GemmPlan> best = on_loom ? plan_gemm_on_loom(problem, chip) : plan_gemm(problem, chip);
   if (!best) return best;
-  if (best->instead_of != nullptr && !a.json) fmt::print(stderr, "warploom: {}\n", best->why);
+  if (best->instead_of != nullptr && !a.json) remark(best->why);
   if (a.splits == 0) return best;
   Result<GemmPlan> split = plan_gemm(problem, *best->config, a.splits, chip);
   if (split) split->instead_of = best->instead_of;
@@ -289,7 +291,8 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
   GemmSources sources;
   std::optional<SafeTensors> file;
   if (!a.tensors.empty()) {
-    Result<SafeTensors> read = SafeTensors::read(a.tensors);
+    Result<SafeTensors> read =
+        SafeTensors::read(a.tensors, {std::begin(names_of_operands), std::end(names_of_operands)});
     if (!read) return Error{read.error()};
     file.emplace(std::move(*read));
     std::string problem = take_tensors(*file, *spec, sources);
@@ -368,13 +371,13 @@ std::vector<loom::Part> GemmSession::parts() const {
   return parts;
 }
 
-std::string GemmSession::save() const {
+Trouble GemmSession::save() const {
   if (arguments_.out.empty()) return {};
   const GemmDataSpec& spec = data_.spec();
   const std::vector<std::byte> dense = data_.dense_d();
   std::vector<int64_t> shape{spec.m, spec.n};
   if (spec.batch != 1) shape.insert(shape.begin(), spec.batch);
-  return write_safetensors(arguments_.out, {{"d", spec.d, shape, dense}});
+  return write_whole(arguments_.out, to_safetensors({{"d", spec.d, shape, dense}}));
 }
 
 }  // namespace warploom::cli

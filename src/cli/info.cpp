@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/tell.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom::cli {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -24,15 +22,15 @@ std::string schedule_of(const GemmShape& shape) {
 }
 
 void print_gemms(const char* heading, Chip chip, bool scaled) {
-  fmt::print("{}\n", heading);
+  say("{}\n", heading);
   for (const GemmConfig& config : gemm_configs(chip)) {
     const GemmShape& s = config.shape;
     if (scaled != (config.scaling != Scaling::none)) continue;
-    fmt::print("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages{}, {} KiB shared memory{}\n", config.key,
-               s.tile_left, s.tile_right, schedule_of(s), s.cluster_left, s.cluster_right,
-               s.cluster_k > 1 ? fmt::format("x{}", s.cluster_k) : "", s.stages,
-               s.k_group > 1 ? fmt::format(" of {} K blocks", s.k_group) : "", (s.shared_bytes + 1023) / 1024,
-               built_for_loom(config) ? "" : "  [not built]");
+    say("  {:<34} {:>3} x {:<3} {}, cluster {}x{}{}, {:2} input stages{}, {} KiB shared memory{}\n", config.key,
+        s.tile_left, s.tile_right, schedule_of(s), s.cluster_left, s.cluster_right,
+        s.cluster_k > 1 ? fmt::format("x{}", s.cluster_k) : "", s.stages,
+        s.k_group > 1 ? fmt::format(" of {} K blocks", s.k_group) : "", (s.shared_bytes + 1023) / 1024,
+        built_for_loom(config) ? "" : "  [not built]");
   }
 }
 
@@ -54,19 +52,17 @@ std::string part_that_is_built() {
 int machine(bool json) {
   const unsigned workers = std::max(1u, std::thread::hardware_concurrency());
   if (json) {
-    fmt::print("{}\n", Json{{"targets", {"loom:sm100", "loom:sm90"}},
-                            {"workers", workers},
-                            {"shared_bytes_per_cta", 227 * 1024},
-                            {"tensor_memory", {{"lanes", 128}, {"columns", 512}}},
-                            {"threads_per_cta", 1024},
-                            {"cluster_size", 16},
-                            {"policies", {"eager", "lazy", "random", "adversarial"}},
-                            {"numerics", {"fast", "exact"}}}
-                           .dump(2));
+    put_json({{"targets", {"loom:sm100", "loom:sm90"}},
+              {"workers", workers},
+              {"shared_bytes_per_cta", 227 * 1024},
+              {"tensor_memory", {{"lanes", 128}, {"columns", 512}}},
+              {"threads_per_cta", 1024},
+              {"cluster_size", 16},
+              {"policies", {"eager", "lazy", "random", "adversarial"}},
+              {"numerics", {"fast", "exact"}}});
     return 0;
   }
-  fmt::print(
-      "loom:sm100   Blackwell as this CPU runs it, {} worker{}\n"
+  say("loom:sm100   Blackwell as this CPU runs it, {} worker{}\n"
       "loom:sm90    Hopper, the same way\n"
       "  CTA        up to 1024 threads, 227 KiB shared memory, 128 x 512 words of tensor memory; clusters up to 16 "
       "CTAs\n"
@@ -103,7 +99,7 @@ int kernels(bool json) {
                       {"shared_bytes", config.shape.shared_bytes},
                       {"built", built_for_loom(config)}});
   if (json) {
-    fmt::print("{}\n", list.dump(2));
+    put_json({{"kernels", list}});
     return 0;
   }
   print_gemms("gemm            D = act(alpha * A * B^T + beta * C + bias); sm_90", Chip::sm90, false);
@@ -111,7 +107,7 @@ int kernels(bool json) {
   print_gemms("blockwise-fp8   the same for e4m3 with fp32 scales, 1x128 of A, 128x128 or 1x128 of B; sm_90",
               Chip::sm90, true);
   print_gemms("blockwise-fp8   the same; sm_100", Chip::sm100, true);
-  if (const std::string part = part_that_is_built(); !part.empty()) fmt::print("{}\n", part);
+  if (const std::string part = part_that_is_built(); !part.empty()) say("{}\n", part);
   return 0;
 }
 

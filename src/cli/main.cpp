@@ -1,180 +1,65 @@
 // warploom: runs the library's kernels on the loom and explains what happened.
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <string_view>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
 
-#include "bench/program.hpp"
-#include "cli/commands.hpp"
+#include "cli/command_line.hpp"
 #include "cli/tell.hpp"
 
 namespace {
 
-void problem_options(CLI::App& command, warploom::cli::RunArguments& a) {
-  command.add_option("kernel", a.kernel, "Which kernel (warploom kernels lists them)")->required();
-  command.add_option("--m", a.m, "Rows of A and D")->capture_default_str();
-  command.add_option("--n", a.n, "Rows of B, columns of D")->capture_default_str();
-  command.add_option("--k", a.k, "Columns of A and B; rows are padded to 16 bytes, so any will do")
-      ->capture_default_str();
-  command.add_option("--alpha", a.alpha, "D = act(alpha * A * B^T + beta * C + bias)")->capture_default_str();
-  command.add_option("--beta", a.beta, "0 leaves the residual C out")->capture_default_str();
-  command.add_option("--batch", a.batch, "Matrices; on sm_90 without scales only")->capture_default_str();
-  command.add_option("--a-type", a.a_type, "bf16, f16, e4m3, e5m2, or on sm_100 f32 (as tf32); gemm only")
-      ->capture_default_str();
-  command.add_option("--b-type", a.b_type, "As --a-type")->capture_default_str();
-  command.add_option("--d-type", a.d_type, "bf16, f16, f32 or e4m3; C has the same, or bf16 for e4m3")
-      ->capture_default_str();
-  command.add_option("--a-major", a.a_major, "k: A is [M, K]; mn: [K, M]; gemm only")->capture_default_str();
-  command.add_option("--b-major", a.b_major, "k: B is [N, K]; mn: [K, N]; gemm only")->capture_default_str();
-  command.add_option("--b-scales", a.b_scales, "blockwise-fp8: blocks of 128 x 128, or rows of 1 x 128")
-      ->capture_default_str();
-  command.add_option("--bias", a.bias, "Adds a bias along n or m");
-  command.add_option("--bias-type", a.bias_type, "f32, bf16 or f16")->capture_default_str();
-  command.add_option("--activation", a.activation, "none, relu, gelu, gelu_tanh or silu")->capture_default_str();
-  command.add_option("--sms", a.sms, "SMs of the chip, 0: all; fewer means more tiles per CTA")->capture_default_str();
-  command.add_flag("--json", a.json, "JSON on standard output");
+/// A file that is opened must not become one of the three streams that somebody has closed. Writing to a stand-in
+/// fails.
+void stand_in_for_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (fcntl(stream, F_GETFD) < 0) (void)!open("/dev/null", O_RDONLY);
 }
 
-void run_options(CLI::App& command, warploom::cli::RunArguments& a) {
-  command.add_option("--on", a.on,
-                     "loom:sm90, loom:sm100 or gpu; default: gemm on loom:sm90, blockwise-fp8 on loom:sm100");
-  command.add_option("--config", a.config, "Configuration (warploom kernels lists them), or auto: by shape");
-  command.add_option("--splits", a.splits, "CTAs that share the K of a tile; 0: the planner's choice")
-      ->capture_default_str();
-  command.add_option("--tensors", a.tensors, "A safetensors file: a, b, and as asked for c, bias, a_scales, b_scales");
-  command.add_option("--schedule", a.schedule,
-                     "Whole schedule string, as reports print it: random:7f3a, lazy:0:skew=1");
-  command.add_option("--policy", a.policy, "eager, lazy, random or adversarial");
-  command.add_option("--seed", a.seed, "Seed of the schedule; alone it means --policy random")->capture_default_str();
-  command.add_option("--numerics", a.numerics, "fast, or exact: the tensor core's own sums, bit for bit")
-      ->capture_default_str();
-  command
-      .add_option("--data,--fill", a.fill,
-                  "normal, uniform, integer for bit-exact comparison, or ring: modulo a small prime, so "
-                  "that rounding hides nothing")
-      ->capture_default_str();
-  command.add_option("--data-seed", a.data_seed, "Seed of the data")->capture_default_str();
-  command.add_option("--workers", a.workers, "OS threads; 0: one per core")->capture_default_str();
+/// A reader that went away and a limit on the size of files are errors of `write`, with a sentence, and no end without
+/// one.
+void hear_of_failed_writes() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// The options of a command that its user typed, by their first names.
-std::set<std::string> given_to(const CLI::App& command) {
-  std::set<std::string> names;
-  for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0) names.insert(option->get_name());
-  return names;
-}
-
-/// Asked for on the command line, whether or not that can be parsed. To bench, --json is a file.
-bool wants_json(int argc, char** argv) {
-  const std::vector<std::string_view> words(argv + 1, argv + argc);
-  return std::find(words.begin(), words.end(), "--json") != words.end() && words.front() != "bench";
+int guarded(int argc, char** argv, bool json) {
+  using namespace warploom::cli;
+  try {
+    // Before the work: what nobody can read need not be computed.
+    if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) throw OutputFailed("standard output is closed");
+    const int code = run_command_line(argc, argv);
+    flush();
+    return code;
+  } catch (const OutputFailed& error) {
+    return fail({error.what(), could_not}, false);
+  } catch (const std::bad_alloc&) {
+    return fail({"there is not enough memory for this", could_not}, json);
+  } catch (const std::system_error& error) {
+    return fail({std::string("the system refuses: ") + error.what(), could_not}, json);
+  } catch (const std::exception& error) {
+    return fail({std::string("this should not happen: ") + error.what(), could_not}, json);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Warp-specialised tensor-core kernels, executed and explained on the CPU", "warploom"};
-  app.require_subcommand(1);
-
-  warploom::cli::RunArguments run;
-  CLI::App* run_command = app.add_subcommand("run", "Runs a kernel and checks its result against double precision");
-  problem_options(*run_command, run);
-  run_options(*run_command, run);
-  run_command->add_option("--out", run.out, "A safetensors file to write d to");
-  run_command->add_option("--launches", run.launches, "On a GPU: how often, for the median")->capture_default_str();
-  run_command->add_flag("--timeline", run.timeline, "Shows roles and engines over time");
-  run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
-  run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
-
-  warploom::cli::RunArguments check;
-  warploom::cli::CheckArguments how;
-  check.m = 300;
-  check.n = 520;
-  check.k = 712;
-  check.beta = 1.0f;
-  check.sms = 4;
-  CLI::App* check_command = app.add_subcommand(
-      "check", "Follows every access and barrier of a kernel, and gives a verdict over all schedules where it can");
-  problem_options(*check_command, check);
-  check_command->get_option("kernel")->required(false);
-  run_options(*check_command, check);
-  check_command->add_option("--mode", check.fill, "The same as --data");
-  check_command->add_option("--replay", check.schedule, "The same as --schedule");
-  check_command->add_option("--mutate", check.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
-  check_command->add_flag("--all", how.all, "Every kernel of the library in every configuration");
-  check_command->add_flag("--explore", how.explore, "Tries schedules even where one run speaks for all");
-  check_command->add_option("--schedules", how.schedules,
-                            "How many at most, where the run depends on them; 256, or 16 of each with --all");
-  check_command->add_option("--deviations", how.deviations,
-                            "How often one schedule goes against the usual course at most; 2");
-  check_command->add_option("--seconds", how.seconds, "No new schedule after so long; 0: no limit")
-      ->capture_default_str();
-  check_command->add_option(
-      "--resume", how.resume,
-      "A file to keep the state of an exploration in, and to go on from if it is there: by the same "
-      "program, for the same problem, data and options");
-  check_command->add_option("--suppress", how.suppress, "CODE, CODE@file or CODE@file:line: a finding to let pass");
-
-  warploom::cli::RunArguments mutate;
-  warploom::cli::MutateArguments mutate_how;
-  mutate.m = 256;
-  mutate.n = 384;
-  mutate.k = 1664;
-  mutate.beta = 1.0f;
-  mutate.sms = 2;
-  CLI::App* mutate_command =
-      app.add_subcommand("mutate", "Alters every barrier operation of a kernel in every way, one run each");
-  problem_options(*mutate_command, mutate);
-  run_options(*mutate_command, mutate);
-  mutate_command->add_flag("--every-schedule", mutate_how.every_schedule,
-                           "Each alteration under eight schedules, and whether they agree");
-  mutate_command->add_flag("--unchecked", mutate_how.unchecked, "Without the checker: what the machine notices alone");
-
-  warploom::cli::RunArguments plan;
-  CLI::App* plan_command =
-      app.add_subcommand("plan", "Says which configuration a GEMM would get, and what the others would cost");
-  problem_options(*plan_command, plan);
-  plan_command->add_option("--on", plan.on, "The chip: loom:sm90, loom:sm100, or gpu: this one; default as for run");
-
-  warploom::bench::Arguments bench;
-  CLI::App* bench_command = app.add_subcommand("bench", warploom::bench::description);
-  warploom::bench::add_options(*bench_command, bench);
-
-  bool machine_json = false;
-  CLI::App* machine_command = app.add_subcommand("machine", "Says what the loom is");
-  machine_command->add_flag("--json", machine_json, "JSON on standard output");
-  bool kernels_json = false;
-  CLI::App* kernels_command = app.add_subcommand("kernels", "Lists kernels and their configurations");
-  kernels_command->add_flag("--json", kernels_json, "JSON on standard output");
-  std::string explain_code;
-  bool explain_json = false;
-  CLI::App* explain_command =
-      app.add_subcommand("explain", "Says what a code of a report means, with the bug and its fix");
-  explain_command->add_option("code", explain_code, "RACE-SMEM, DEADLOCK, ...; without it, all of them");
-  explain_command->add_flag("--json", explain_json, "JSON on standard output");
-  CLI::App* demo_command = app.add_subcommand("demo", "Three acts: a run, a report, what to try next");
-
+  stand_in_for_closed_streams();
+  hear_of_failed_writes();
+  const bool json = argc > 1 && warploom::cli::wants_json(argc, argv);
+  int code = warploom::cli::could_not;
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0 && wants_json(argc, argv)) return warploom::cli::bad(error.what(), true);
-    return app.exit(error) == 0 ? 0 : 2;  // 0: --help
+    code = guarded(argc, argv, json);
+    warploom::cli::flush();
+  } catch (const std::exception& error) {  // the error could not be told, either
+    std::fprintf(stderr, "warploom: %s\n", error.what());
+    code = warploom::cli::could_not;
   }
-  run.given = given_to(*run_command);
-  check.given = given_to(*check_command);
-  mutate.given = given_to(*mutate_command);
-  plan.given = given_to(*plan_command);
-  const bool color = isatty(STDOUT_FILENO) != 0;
-  if (*run_command) return warploom::cli::run(run);
-  if (*check_command) return warploom::cli::check(check, how);
-  if (*mutate_command) return warploom::cli::mutate(mutate, mutate_how);
-  if (*plan_command) return warploom::cli::plan(plan);
-  if (*bench_command) return warploom::bench::run(bench);
-  if (*machine_command) return warploom::cli::machine(machine_json);
-  if (*kernels_command) return warploom::cli::kernels(kernels_json);
-  if (*explain_command) return warploom::cli::explain(explain_code, explain_json);
-  if (*demo_command) return warploom::cli::demo(color);
-  return 2;
+  return code;
 }

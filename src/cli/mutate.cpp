@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "cli/interruption.hpp"
+#include "cli/lines.hpp"
 #include "cli/session.hpp"
 #include "cli/tell.hpp"
 
@@ -62,94 +65,149 @@ class Mutator {
   bool every_;
 };
 
+/// What became of all of them so far, for whoever ends the program in the middle, too.
+class Tally {
+ public:
+  Tally(const RunArguments& arguments, const MutateArguments& how, const Session& session,
+        const std::vector<loom::Site>& sites, size_t schedules)
+      : arguments_(arguments), how_(how), session_(session), sites_(sites), schedules_(schedules) {
+    for (const loom::Site& site : sites) planned_ += loom::alterations_of(site.operation).size();
+  }
+
+  size_t planned() const { return planned_; }
+  size_t done() const { return total_; }
+
+  void add(size_t site, loom::Alteration alteration, const Fate& fate) {
+    const loom::Site& at = sites_[site];
+    ++total_;
+    if (fate.verdict == unseen)
+      silent_.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(at)));
+    else if (fate.verdict == wrong_result)
+      ++wrong_;
+    else
+      ++reported_;
+    if (fate.differs) split_.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(at)));
+    list_.push_back({{"site", site},
+                     {"operation", at.operation},
+                     {"object", at.object},
+                     {"file", at.at.user.file},
+                     {"line", at.at.user.line},
+                     {"alteration", to_string(alteration)},
+                     {"verdict", fate.verdict},
+                     {"codes", fate.codes},
+                     {"schedule", fate.seen_under},
+                     {"differs", fate.differs}});
+  }
+
+  void tell(bool was_interrupted) const {
+    if (arguments_.json) {
+      put_json({{"kernel", arguments_.kernel},
+                {"config", session_.config()},
+                {"instead_of", session_.instead_of()},
+                {"target", session_.target()},
+                {"interrupted", was_interrupted},
+                {"checked", !how_.unchecked},
+                {"schedules", how_.every_schedule ? schedules_ : 1},
+                {"planned", planned_},
+                {"mutants", total_},
+                {"reported", reported_},
+                {"wrong_result", wrong_},
+                {"not_seen", silent_.size()},
+                {"differing", split_.size()},
+                {"lines", has_line_information()},
+                {"list", list_}});
+      return;
+    }
+    if (was_interrupted) say("\ninterrupted after {} of {} alterations\n", total_, planned_);
+    const double share = total_ == 0 ? 0 : 100.0 * static_cast<double>(reported_) / static_cast<double>(total_);
+    say("\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
+        "{} not seen\n",
+        total_, sites_.size(), reported_, share, wrong_, silent_.size());
+    for (const std::string& text : silent_) say("  not seen: {}\n", text);
+    if (!how_.every_schedule) return;
+    say("{} of them reported under some of {} schedules and not under others\n", split_.size(), schedules_);
+    for (const std::string& text : split_) say("  {}\n", text);
+  }
+
+ private:
+  const RunArguments& arguments_;
+  const MutateArguments& how_;
+  const Session& session_;
+  const std::vector<loom::Site>& sites_;
+  size_t schedules_;
+  size_t planned_ = 0, total_ = 0, reported_ = 0, wrong_ = 0;
+  std::vector<std::string> silent_, split_;
+  Json list_ = Json::array();
+};
+
 }  // namespace
 
 int mutate(const RunArguments& arguments, const MutateArguments& how) {
+  const bool own_schedule = arguments.gave("--schedule") || arguments.gave("--policy") || arguments.gave("--seed");
+  if (own_schedule && how.every_schedule)
+    return bad("--every-schedule tries eight schedules; leave out --schedule, --policy and --seed", arguments.json);
+  std::optional<Tally> tally;
+  Interruption interruption({.last = [&](int signal) {
+    if (tally)
+      tally->tell(true);
+    else
+      fail({"interrupted before the first alteration"}, arguments.json, signal);
+  }});
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
-  if (!prepared) return bad(prepared.error(), arguments.json);
+  if (!prepared) return bad(prepared, arguments.json);
   Session* const session = prepared->get();
   if (session->target() == "gpu") return bad("mutations need the loom: --on loom:sm90", arguments.json);
   loom::Options options = session->options();
   options.check = !how.unchecked;
   // An alteration that one schedule forgives another may not: unless one is asked for, several are tried in turn.
   std::vector<loom::Schedule> schedules{options.schedule};
-  if (arguments.schedule.empty() && arguments.policy.empty() && arguments.seed == 0)
+  if (!own_schedule)
     for (const char* text : {"lazy", "adversarial", "random:1", "random:2", "random:3", "random:4", "lazy:0:skew=0"})
       schedules.push_back(*loom::Schedule::parse(text));
   options.record_sites = true;
   Result<loom::Outcome> original = session->launch(options);
-  if (!original) return bad(original.error(), arguments.json);
+  if (!original) return bad(original, arguments.json);
+  if (original->refused) return refused(*original, arguments.json);
   if (!original->ok() || !session->correct(session->compare())) {
-    if (!arguments.json) fmt::print("{}", to_text(original->report));
+    if (!arguments.json) put(to_text(original->report));
     return bad("the kernel as written does not run correctly, so altering it shows nothing", arguments.json);
   }
   options.record_sites = false;
   options.step_limit = 20 * original->steps + 1000;
 
   Mutator mutator(*session, options, schedules, how.every_schedule);
-  Json list = Json::array();
-  uint32_t total = 0, reported = 0, wrong = 0, differing = 0;
-  std::vector<std::string> silent, split;
+  {
+    const auto held = interruption.hold();
+    tally.emplace(arguments, how, *session, original->sites, schedules.size());
+    if (!arguments.json) remark_on_missing_lines();
+  }
+  Progress progress;
   for (size_t i = 0; i < original->sites.size(); ++i) {
     const loom::Site& site = original->sites[i];
     std::string line;
     for (loom::Alteration alteration : loom::alterations_of(site.operation)) {
+      progress.show(tally->done(), tally->planned(), "alterations");
       Result<Fate> fate = mutator.alter(site, alteration);
-      if (!fate) return bad(fate.error(), arguments.json);
-      ++total;
-      if (fate->verdict == unseen)
-        silent.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(site)));
-      else if (fate->verdict == wrong_result)
-        ++wrong;
-      else
-        ++reported;
-      if (fate->differs) {
-        ++differing;
-        split.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(site)));
+      if (!fate) {
+        interruption.over();
+        return bad(fate, arguments.json);
       }
-      list.push_back({{"site", i},
-                      {"operation", site.operation},
-                      {"object", site.object},
-                      {"file", site.at.user.file},
-                      {"line", site.at.user.line},
-                      {"alteration", to_string(alteration)},
-                      {"verdict", fate->verdict},
-                      {"codes", fate->codes},
-                      {"schedule", fate->seen_under},
-                      {"differs", fate->differs}});
+      const auto held = interruption.hold();
+      tally->add(i, alteration, *fate);
       line += fmt::format("  {} {}", to_string(alteration), fate->verdict);
       if (!fate->seen_under.empty() && fate->seen_under != schedules.front().text())
         line += fmt::format(" ({})", fate->seen_under);
     }
-    if (!arguments.json) fmt::print("{:3}  {}\n      {}\n", i, describe(site), line);
+    if (arguments.json) continue;
+    const auto held = interruption.hold();
+    progress.clear();
+    say("{:3}  {}\n      {}\n", i, describe(site), line);
+    flush();
   }
-  const double share = total == 0 ? 0 : 100.0 * reported / total;
-  if (arguments.json) {
-    fmt::print("{}\n", Json{{"kernel", arguments.kernel},
-                            {"config", session->config()},
-                            {"instead_of", session->instead_of()},
-                            {"target", session->target()},
-                            {"checked", !how.unchecked},
-                            {"schedules", how.every_schedule ? schedules.size() : 1},
-                            {"mutants", total},
-                            {"reported", reported},
-                            {"wrong_result", wrong},
-                            {"not_seen", silent.size()},
-                            {"differing", differing},
-                            {"list", list}}
-                           .dump(2));
-    return 0;
-  }
-  fmt::print(
-      "\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
-      "{} not seen\n",
-      total, original->sites.size(), reported, share, wrong, silent.size());
-  for (const std::string& text : silent) fmt::print("  not seen: {}\n", text);
-  if (how.every_schedule) {
-    fmt::print("{} of them reported under some of {} schedules and not under others\n", differing, schedules.size());
-    for (const std::string& text : split) fmt::print("  {}\n", text);
-  }
-  return 0;
+  interruption.over();
+  progress.clear();
+  tally->tell(false);
+  return right;
 }
 
 }  // namespace warploom::cli

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <numeric>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -13,6 +12,7 @@
 
 #include "cli/session.hpp"
 #include "cli/tell.hpp"
+#include "cli/text.hpp"
 
 namespace warploom::cli {
 namespace {
@@ -86,26 +86,31 @@ std::string what_works(const RunArguments& a, const GemmDataSpec& spec, Chip chi
   return words;
 }
 
-/// How many letters must be changed, put in or left out.
-size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t changed = diagonal + (from[i] != to[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
+}  // namespace
+
+namespace {
+
+/// "" or which option is passed over where the kernel runs, or beside another one.
+std::string passed_over(const RunArguments& a) {
+  if (a.gave("--data") && a.gave("--mode")) return "--data and --mode are the same; give one of them";
+  if (a.gave("--schedule") && a.gave("--replay")) return "--schedule and --replay are the same; give one of them";
+  if (a.on != "gpu" && a.gave("--launches"))
+    return "--launches is for a GPU, of whose times the median is told; the loom runs a kernel once, so leave it out";
+  if (a.on == "gpu")
+    for (const char* option : {"--schedule", "--replay", "--policy", "--seed", "--workers"})
+      if (a.gave(option)) return fmt::format("{} is for the loom; a GPU has its own schedule", option);
+  if (a.sites)
+    for (const char* option : {"--out", "--timeline", "--mutate"})
+      if (a.gave(option)) return fmt::format("--sites lists barrier operations and does no more; leave {} out", option);
+  if (a.gave("--bias-type") && (a.bias.empty() || a.bias == "none"))
+    return "--bias-type is the type of a bias, and there is none; --bias n or --bias m adds one";
+  return {};
 }
 
 }  // namespace
 
 std::string not_honoured(const RunArguments& a) {
-  if (a.sms < 0) return fmt::format("--sms is 0 or more, not {}", a.sms);
+  if (std::string option = passed_over(a); !option.empty()) return option;
   if (a.kernel == "blockwise-fp8") {
     for (const auto& [option, value] : {std::pair("--a-type", &a.a_type), {"--b-type", &a.b_type}})
       if (a.gave(option) && *value != "e4m3")
@@ -162,10 +167,11 @@ std::string refusal(const RunArguments& a, const GemmDataSpec& spec, Chip chip) 
 
 std::string no_config(const RunArguments& a, Scaling scaling, Chip chip) {
   std::vector<std::pair<size_t, std::string>> known;  // by how far they are from what was typed
+  const std::string typed = a.config.substr(0, 256);  // whoever types more means none of them
   for (Chip candidate : {Chip::sm90, Chip::sm100})
     if (!a.gave("--on") || candidate == chip)
       for (const GemmConfig& config : gemm_configs(candidate))
-        if (config.scaling == scaling) known.emplace_back(edit_distance(a.config, config.key), config.key);
+        if (config.scaling == scaling) known.emplace_back(edit_distance(typed, config.key), config.key);
   std::sort(known.begin(), known.end());
   constexpr size_t shown = 3;
   std::vector<std::string> nearest;

@@ -4,24 +4,23 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "cli/tell.hpp"
+#include "cli/safetensors_header.hpp"
+#include "cli/text.hpp"
+#include "cli/whole_file.hpp"
 
 namespace warploom::cli {
 namespace {
-
-constexpr size_t length_bytes = 8;
-constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
 
 constexpr std::pair<DType, const char*> names_of_types[] = {{DType::f32, "F32"},
                                                             {DType::f16, "F16"},
                                                             {DType::bf16, "BF16"},
                                                             {DType::e4m3, "F8_E4M3"},
                                                             {DType::e5m2, "F8_E5M2"}};
+constexpr uint64_t most_bytes = 8'000'000'000;  // of the tensors that are read, as of a problem
 
 std::optional<DType> type_of(const std::string& name) {
   for (const auto& [type, text] : names_of_types)
@@ -29,88 +28,72 @@ std::optional<DType> type_of(const std::string& name) {
   return std::nullopt;
 }
 
-struct Entry {
-  std::optional<DType> type = {};  ///< none: one that we do not read
-  std::vector<int64_t> shape = {};
-  uint64_t begin = 0, end = 0;
-};
+constexpr const char* too_short = "the file is too short for a safetensors file: it has no header length";
 
-/// Checks one entry of the header against the data behind it.
-Result<Entry> entry_of(const std::string& name, const Json& json, uint64_t data_bytes) {
-  auto bad = [&](const char* what) { return Error{fmt::format("tensor '{}' of the safetensors file {}", name, what)}; };
-  if (!json.is_object() || !json.contains("dtype") || !json["dtype"].is_string() || !json.contains("shape") ||
-      !json["shape"].is_array() || !json.contains("data_offsets") || !json["data_offsets"].is_array())
-    return bad("needs dtype, shape and data_offsets");
-  Entry entry;
-  entry.type = type_of(json["dtype"].get<std::string>());
-  const Json& offsets = json["data_offsets"];
-  if (offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
-    return bad("needs two data_offsets that are not negative");
-  entry.begin = offsets[0].get<uint64_t>();
-  entry.end = offsets[1].get<uint64_t>();
-  if (entry.begin > entry.end || entry.end > data_bytes) return bad("lies outside the file");
-  uint64_t elements = 1;
-  for (const Json& extent : json["shape"]) {
-    if (!extent.is_number_unsigned()) return bad("has a shape that is not a list of whole numbers");
-    const auto value = extent.get<uint64_t>();
-    if (value > uint64_t{1} << 40 || (value != 0 && elements > (uint64_t{1} << 60) / value))
-      return bad("has a shape that no file could hold");
-    elements *= value;
-    entry.shape.push_back(static_cast<int64_t>(value));
-  }
-  if (entry.type && elements * size_of(*entry.type) != entry.end - entry.begin)
-    return bad("has a shape that does not match its bytes");
-  return entry;
+uint64_t number_at(const std::byte* bytes) {
+  uint64_t number = 0;
+  std::memcpy(&number, bytes, sizeof(number));
+  return number;
 }
 
 }  // namespace
 
 Result<SafeTensors> SafeTensors::parse(std::vector<std::byte> file) {
-  if (file.size() < length_bytes) return Error{"the file is too short for a safetensors file: it has no header length"};
-  uint64_t header = 0;
-  std::memcpy(&header, file.data(), length_bytes);
-  if (header > longest_header || header > file.size() - length_bytes)
-    return Error{
-        fmt::format("the safetensors header is said to be {} bytes long, but the file has {} behind its first 8",
-                    header, file.size() - length_bytes)};
-  const char* text = reinterpret_cast<const char*>(file.data()) + length_bytes;
-  const Json json = Json::parse(text, text + header, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) return Error{"the safetensors header is not a JSON object"};
-
+  if (file.size() < safetensors_length_bytes) return Error{too_short};
+  const Result<uint64_t> length = safetensors_header_bytes(number_at(file.data()), file.size());
+  if (!length) return Error{length.error()};
+  const std::string_view header(reinterpret_cast<const char*>(file.data()) + safetensors_length_bytes, *length);
+  const uint64_t data_at = safetensors_length_bytes + *length;
+  Result<std::vector<SafeTensorEntry>> entries = parse_safetensors_header(header, file.size() - data_at);
+  if (!entries) return Error{entries.error()};
   SafeTensors result;
-  result.file_ = std::move(file);
-  const size_t data_at = length_bytes + header;
-  const uint64_t data_bytes = result.file_.size() - data_at;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const auto& [name, value] : json.items()) {
-    if (name == "__metadata__") continue;
-    Result<Entry> entry = entry_of(name, value, data_bytes);
-    if (!entry) return Error{entry.error()};
-    if (entry->begin != entry->end) ranges.emplace_back(entry->begin, entry->end);
-    if (entry->type)
-      result.tensors_[name] = {*entry->type, std::move(entry->shape),
-                               std::span(result.file_).subspan(data_at + entry->begin, entry->end - entry->begin)};
+  result.bytes_.push_back(std::move(file));
+  const std::span<const std::byte> data = std::span(result.bytes_.front()).subspan(data_at);
+  for (SafeTensorEntry& entry : *entries)
+    if (const std::optional<DType> type = type_of(entry.type))
+      result.tensors_[entry.name] = {*type, std::move(entry.shape), data.subspan(entry.begin, entry.end - entry.begin)};
     else
-      result.unread_[name] = value["dtype"].get<std::string>();
-  }
-  std::sort(ranges.begin(), ranges.end());
-  for (size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].first < ranges[i - 1].second) return Error{"tensors of the safetensors file overlap"};
+      result.unread_[entry.name] = std::move(entry.type);
   return result;
 }
 
-Result<SafeTensors> SafeTensors::read(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) return Error{fmt::format("cannot open '{}'", path)};
-  if (std::filesystem::is_directory(path)) return Error{fmt::format("'{}' is a directory", path)};
-  const std::streamoff size = stream.tellg();
-  if (size < 0) return Error{fmt::format("cannot read '{}'", path)};
-  std::vector<std::byte> file(static_cast<size_t>(size));
-  stream.seekg(0);
-  if (!stream.read(reinterpret_cast<char*>(file.data()), size)) return Error{fmt::format("cannot read '{}'", path)};
-  Result<SafeTensors> parsed = parse(std::move(file));
-  if (!parsed) return Error{fmt::format("{}: {}", path, parsed.error())};
-  return parsed;
+Result<SafeTensors> SafeTensors::read(const std::string& path, const std::vector<std::string_view>& names) {
+  const auto in_file = [&](const std::string& reason) { return Error{fmt::format("{}: {}", path, reason)}; };
+  const Result<InputFile> file = InputFile::open(path);
+  if (!file) return Error{file.error()};
+  if (file->size() < safetensors_length_bytes) return in_file(too_short);
+  std::byte first[safetensors_length_bytes];
+  if (std::string reason = file->read(0, first); !reason.empty()) return Error{reason};
+  const Result<uint64_t> length = safetensors_header_bytes(number_at(first), file->size());
+  if (!length) return in_file(length.error());
+  std::string header(*length, '\0');
+  if (std::string reason = file->read(safetensors_length_bytes, std::as_writable_bytes(std::span(header)));
+      !reason.empty())
+    return Error{reason};
+  const uint64_t data_at = safetensors_length_bytes + *length;
+  Result<std::vector<SafeTensorEntry>> entries = parse_safetensors_header(header, file->size() - data_at);
+  if (!entries) return in_file(entries.error());
+
+  SafeTensors result;
+  uint64_t total = 0;
+  for (SafeTensorEntry& entry : *entries) {
+    const std::optional<DType> type = type_of(entry.type);
+    if (!type) {
+      result.unread_[entry.name] = std::move(entry.type);
+      continue;
+    }
+    SafeTensor& tensor = result.tensors_[entry.name];
+    tensor.type = *type;
+    tensor.shape = std::move(entry.shape);
+    if (!names.empty() && std::find(names.begin(), names.end(), entry.name) == names.end()) continue;
+    if ((total += entry.end - entry.begin) > most_bytes)
+      return in_file(
+          fmt::format("tensors of more than {:.0f} GB are too large", static_cast<double>(most_bytes) * 1e-9));
+    std::vector<std::byte>& bytes = result.bytes_.emplace_back(entry.end - entry.begin);
+    if (std::string reason = file->read(data_at + entry.begin, bytes); !reason.empty()) return Error{reason};
+    tensor.data = bytes;
+  }
+  return result;
 }
 
 const SafeTensor* SafeTensors::find(const std::string& name) const {
@@ -127,13 +110,18 @@ std::string SafeTensors::why_unread(const std::string& name) const {
 }
 
 std::string SafeTensors::names() const {
+  constexpr size_t shown_names = 8, longest = 60;
   std::string list;
-  for (const auto& [name, tensor] : tensors_) list += (list.empty() ? "" : ", ") + name;
-  return list;
+  size_t count = 0;
+  for (const auto& [name, tensor] : tensors_) {
+    if (count++ == shown_names) return list + fmt::format(" and {} more", tensors_.size() - shown_names);
+    list += (list.empty() ? "" : ", ") + shown(name.size() > longest ? name.substr(0, longest) + "..." : name);
+  }
+  return list.empty() ? "none" : list;
 }
 
 std::vector<std::byte> to_safetensors(const std::vector<NamedTensor>& tensors) {
-  Json header = Json::object();
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
   size_t at = 0;
   for (const NamedTensor& tensor : tensors) {
     const auto* name = std::find_if(std::begin(names_of_types), std::end(names_of_types),
@@ -145,23 +133,15 @@ std::vector<std::byte> to_safetensors(const std::vector<NamedTensor>& tensors) {
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data begins at a multiple of 8
   const uint64_t length = text.size();
-  std::vector<std::byte> file(length_bytes + text.size() + at);
-  std::memcpy(file.data(), &length, length_bytes);
-  std::memcpy(file.data() + length_bytes, text.data(), text.size());
-  size_t to = length_bytes + text.size();
+  std::vector<std::byte> file(safetensors_length_bytes + text.size() + at);
+  std::memcpy(file.data(), &length, safetensors_length_bytes);
+  std::memcpy(file.data() + safetensors_length_bytes, text.data(), text.size());
+  size_t to = safetensors_length_bytes + text.size();
   for (const NamedTensor& tensor : tensors) {
     std::copy(tensor.data.begin(), tensor.data.end(), file.begin() + static_cast<std::ptrdiff_t>(to));
     to += tensor.data.size();
   }
   return file;
-}
-
-std::string write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors) {
-  const std::vector<std::byte> file = to_safetensors(tensors);
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-  stream.close();
-  return stream ? "" : fmt::format("cannot write '{}'", path);
 }
 
 }  // namespace warploom::cli

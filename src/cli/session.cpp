@@ -6,18 +6,17 @@
 #include <cmath>
 
 #include "cli/refusals.hpp"
-#include "cli/tell.hpp"
 
 namespace warploom::cli {
 namespace {
 
 Result<loom::Schedule> schedule_of(const RunArguments& arguments) {
   if (!arguments.schedule.empty()) {
-    if (!arguments.policy.empty() || arguments.seed != 0)
+    if (arguments.gave("--policy") || arguments.gave("--seed"))
       return Error{"give --schedule, or --policy and --seed, not both"};
     return loom::Schedule::parse(arguments.schedule);
   }
-  if (arguments.policy.empty() && arguments.seed == 0) return loom::Schedule{};
+  if (arguments.policy.empty() && !arguments.gave("--seed")) return loom::Schedule{};
   return loom::Schedule::parse(
       fmt::format("{}:{:x}", arguments.policy.empty() ? "random" : arguments.policy, arguments.seed));
 }

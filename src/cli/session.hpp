@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/tell.hpp"
 #include "warploom/kernels/gemm_data.hpp"
 #include "warploom/loom/verdict.hpp"
 
 namespace warploom::cli {
+
+constexpr int64_t largest_extent = 1 << 24;  // of m, n, k and the batch
 
 class Session {
  public:
@@ -19,7 +22,7 @@ class Session {
   virtual ~Session() = default;
 
   virtual Result<loom::Outcome> launch(const loom::Options& options) = 0;
-  /// A full check when that is quick, else as many rows as are.
+  /// Every element.
   virtual GemmData::Accuracy compare() const = 0;
   virtual bool correct(const GemmData::Accuracy& accuracy) const = 0;
   virtual std::string config() const = 0;
@@ -32,8 +35,8 @@ class Session {
   virtual std::string plan() const { return {}; }
   /// The configuration that the planner would have taken, were it built; "" where it is.
   virtual std::string instead_of() const { return {}; }
-  /// Writes D where the arguments want it; "" or why not.
-  virtual std::string save() const { return {}; }
+  /// Writes D where the arguments want it.
+  virtual Trouble save() const { return {}; }
 
   loom::Options options() const;
   /// Kernel, problem and data in words: what another run must share to be the same.
@@ -63,7 +66,10 @@ class GemmSession : public Session {
 
   Result<loom::Outcome> launch(const loom::Options& options) override;
   Result<GpuRun> run_on_gpu();
-  GemmData::Accuracy compare() const override { return data_.compare_quickly(); }
+  GemmData::Accuracy compare() const override {
+    // The options name the loom's numerics; a GPU has its own.
+    return data_.compare({&plan_, target() == "gpu" ? loom::Numerics::exact : options().numerics});
+  }
   bool correct(const GemmData::Accuracy& accuracy) const override { return data_.acceptable(accuracy); }
   std::string config() const override { return plan_.config->key; }
   std::string target() const override { return arguments_.on; }
@@ -73,7 +79,7 @@ class GemmSession : public Session {
   int64_t batch() const override { return data_.spec().batch; }
   std::string plan() const override { return plan_.why; }
   std::string instead_of() const override { return plan_.instead_of == nullptr ? "" : plan_.instead_of->key; }
-  std::string save() const override;
+  Trouble save() const override;
   std::vector<loom::Part> parts() const override;
   const GemmPlan& chosen() const { return plan_; }
 

@@ -4,46 +4,44 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
+#include "cli/tell.hpp"
+#include "cli/whole_file.hpp"
 #include "warploom/loom/verdict.hpp"
 
 namespace warploom::cli {
 
-/// Reads the file, keeps it up to date every few seconds from a thread of its own, and saves it when the program is
-/// told to end (SIGINT, SIGTERM, SIGHUP), in the middle of a schedule too. Made before any other thread is.
+/// Reads the file and keeps it up to date every few seconds, and when the program is told to end, in the middle of a
+/// schedule too: an Interruption's `tick` and `last` call it on another thread.
 class StateFile {
  public:
-  /// Looks at the file, and whether it can be written. `json`: how an interruption is told.
-  StateFile(std::string path, bool json);
-  ~StateFile();
-  StateFile(const StateFile&) = delete;
-  StateFile& operator=(const StateFile&) = delete;
+  /// Looks at the file, and whether it can be written.
+  explicit StateFile(std::string path);
 
-  /// "" or what is wrong with the file or its path.
-  const std::string& problem() const { return problem_; }
+  /// What is wrong with the file or its path.
+  const Trouble& problem() const { return problem_; }
   const loom::Exploration& found() const { return found_; }
 
   /// To be written soon.
   void note(const loom::Exploration& state);
-  /// To be written now; "" or why that cannot be.
-  std::string save(const loom::Exploration& state);
+  /// To be written now.
+  Trouble save(const loom::Exploration& state);
+  /// Writes what was noted, a while after the last time.
+  void tick();
+  /// Writes what was noted, and says in a sentence where it is.
+  std::string last_words();
 
  private:
-  std::string write(const loom::Exploration& state) const;
-  void watch();
-  [[noreturn]] void end(int signal);
+  Trouble write(const loom::Exploration& state) const { return write_whole(path_, state.to_json() + "\n"); }
 
   std::string path_;
-  bool json_;
-  std::string problem_;
+  Trouble problem_;
   loom::Exploration found_;
   std::mutex mutex_;
   std::optional<loom::Exploration> latest_;
   bool written_ = true;  ///< `latest_` is in the file
   double noted_ = -1;    ///< seconds since the start
-  bool over_ = false;
-  std::thread watcher_;
+  double wrote_ = -1;
 };
 
 }  // namespace warploom::cli

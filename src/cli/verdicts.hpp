@@ -7,6 +7,8 @@
 
 namespace warploom::cli {
 
+class StateFile;
+
 /// A verdict, and whether there was anything to give it on.
 struct ProblemVerdict : loom::Verdict {
   bool nothing_to_compute = false;
@@ -14,7 +16,9 @@ struct ProblemVerdict : loom::Verdict {
   std::string sentence() const;
 };
 
-Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how);
+/// `file` may be null: the exploration is kept nowhere.
+Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how, StateFile* file,
+                                  Progress& progress);
 Json json_of(const ProblemVerdict& verdict);
 void print(const ProblemVerdict& verdict);
 int check_all(const RunArguments& arguments, const CheckArguments& how);

@@ -9,6 +9,7 @@
 #include "gpu/cluster_places.hpp"
 #include "gpu/gemm_kernels.hpp"
 #include "kernels/gemm_params.hpp"
+#include "types/no_throw.hpp"
 #include "warploom/gpu/gemm.hpp"
 
 namespace warploom::gpu {
@@ -31,9 +32,10 @@ Result<decltype(&cuTensorMapEncodeTiled)> driver_encode() {
     cudaDriverEntryPointQueryResult query{};
     const cudaError_t error =
         cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &query);
-    if (error != cudaSuccess) return Error{text(error, "cuTensorMapEncodeTiled")};
+    if (error != cudaSuccess) return Error{text(error, "cuTensorMapEncodeTiled"), ErrorCode::device_failed};
     if (query != cudaDriverEntryPointSuccess || function == nullptr)
-      return Error{"the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12.0 or newer"};
+      return Error{"the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12.0 or newer",
+                   ErrorCode::device_failed};
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
   }();
   return found;
@@ -42,7 +44,7 @@ Result<decltype(&cuTensorMapEncodeTiled)> driver_encode() {
 Result<TensorMap> encode(const TensorMapArgs& args) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   const auto function = driver_encode();
-  if (!function) return Error{function.error()};
+  if (!function) return function.why();
   CUtensorMap encoded{};
   const CUresult result = (*function)(
       &encoded, static_cast<CUtensorMapDataType>(args.type), args.rank, const_cast<void*>(args.address),
@@ -50,7 +52,8 @@ Result<TensorMap> encode(const TensorMapArgs& args) {
       static_cast<CUtensorMapInterleave>(args.interleave), static_cast<CUtensorMapSwizzle>(args.swizzle),
       static_cast<CUtensorMapL2promotion>(args.l2_promotion), static_cast<CUtensorMapFloatOOBfill>(args.fill));
   if (result != CUDA_SUCCESS)
-    return Error{"cuTensorMapEncodeTiled refuses a tensor map: error " + std::to_string(result)};
+    return Error{"cuTensorMapEncodeTiled refuses a tensor map: error " + std::to_string(result),
+                 ErrorCode::device_failed};
   TensorMap map{};
   std::memcpy(&map, &encoded, sizeof(map));
   return map;
@@ -95,7 +98,9 @@ struct Prepared::Launch {
   GemmLaunch made = {};
 };
 
-std::string missing() {
+namespace {
+
+std::string what_is_missing() {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0)
     return error == cudaSuccess ? "there is no GPU" : text(error, "there is no GPU");
@@ -107,6 +112,12 @@ std::string missing() {
     return "the GEMMs are compiled for compute capability 9.0 (H100, H200) and 10.0 (B200); this GPU has " +
            std::to_string(major) + "." + std::to_string(minor);
   return "";
+}
+
+}  // namespace
+
+std::string missing() {
+  return sentence_of([] { return what_is_missing(); });
 }
 
 ChipLimits chip_limits() {
@@ -126,30 +137,37 @@ size_t workspace_bytes(const GemmPlan& plan) {
 std::string clear(const Workspace& workspace, Stream stream) {
   if (workspace.bytes == 0) return "";
   const size_t counters = workspace.bytes < counter_room ? workspace.bytes : counter_room;
-  return text(cudaMemsetAsync(workspace.data, 0, counters, stream), "clearing the workspace");
+  const cudaError_t error = cudaMemsetAsync(workspace.data, 0, counters, stream);
+  return sentence_of([error] { return text(error, "clearing the workspace"); });
 }
 
-Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const Workspace& workspace) {
+namespace {
+
+Result<Prepared> made_ready(const GemmProblem& problem, const GemmPlan& plan, const Workspace& workspace) {
   if (plan.config == nullptr) return Error{"the plan is empty: make it with plan_gemm"};
   const GemmKernel own{plan.config->key, plan.config->gpu_entry, plan.config->shape};
   const GemmKernel* const kernel = own.entry != nullptr ? &own : find_gemm_kernel(plan.config->key);
   if (kernel == nullptr)
-    return Error{std::string("the configuration ") + plan.config->key + " is not part of this build of warploom_gpu"};
+    return Error{std::string("the configuration ") + plan.config->key + " is not part of this build of warploom_gpu",
+                 ErrorCode::not_built};
   if (!same(kernel->shape, plan.config->shape))
     return Error{std::string("the plan's ") + plan.config->key +
-                 " is not the kernel of this build: libwarploom and libwarploom_gpu are of different versions"};
+                     " is not the kernel of this build: libwarploom and libwarploom_gpu are of different versions",
+                 ErrorCode::internal};
   if (workspace.bytes < workspace_bytes(plan) || (workspace.data == nullptr && plan.workspace_bytes > 0))
     return Error{"the workspace has " + std::to_string(workspace.bytes) + " bytes; this plan needs " +
                  std::to_string(workspace_bytes(plan))};
   if (reinterpret_cast<uintptr_t>(workspace.data) % 256 != 0)
     return Error{"the workspace must be aligned to 256 bytes"};
-  if (std::string trouble = allow_shared_memory(*kernel); !trouble.empty()) return Error{std::move(trouble)};
+  if (std::string trouble = allow_shared_memory(*kernel); !trouble.empty())
+    return Error{std::move(trouble), ErrorCode::device_failed};
 
   auto made = make_launch(problem, plan, workspace.data, &encode);
-  if (!made) return Error{made.error()};
+  if (!made) return made.why();
   if (plan.splits > 1) {
     if (gemm_counter_bytes(problem, kernel->shape, plan.splits) > counter_room)
-      return Error{"K is split over more output tiles than a workspace has counters for; plan with fewer splits"};
+      return Error{"K is split over more output tiles than a workspace has counters for; plan with fewer splits",
+                   ErrorCode::unsupported};
     made->params.partials = reinterpret_cast<float*>(static_cast<std::byte*>(workspace.data) + counter_room);
   }
   // Where each cluster has several tiles; with one, it does not matter which.
@@ -159,6 +177,12 @@ Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const
     made->params.places = cluster_places(clusters, size);
   auto launch = std::make_shared<Prepared::Launch>(Prepared::Launch{*kernel, *made});
   return Prepared{std::move(launch)};
+}
+
+}  // namespace
+
+Result<Prepared> prepare(const GemmProblem& problem, const GemmPlan& plan, const Workspace& workspace) {
+  return no_throw([&] { return made_ready(problem, plan, workspace); });
 }
 
 std::string launch(const Prepared& prepared, Stream stream, bool overlap_previous) {
@@ -183,7 +207,8 @@ std::string launch(const Prepared& prepared, Stream stream, bool overlap_previou
   config.attrs = attributes;
   config.numAttrs = count;
   void* arguments[] = {const_cast<GemmParams*>(&what.params)};
-  return text(cudaLaunchKernelExC(&config, kernel.entry, arguments), kernel.key);
+  const cudaError_t error = cudaLaunchKernelExC(&config, kernel.entry, arguments);
+  return sentence_of([&] { return text(error, kernel.key); });
 }
 
 std::string run(const GemmProblem& problem, const GemmPlan& plan, const Workspace& workspace, Stream stream,

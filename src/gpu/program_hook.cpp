@@ -70,7 +70,7 @@ class Mirror {
 };
 
 Result<std::string> device() {
-  if (std::string why = missing(); !why.empty()) return Error{std::move(why)};
+  if (std::string why = missing(); !why.empty()) return Error{std::move(why), ErrorCode::no_device};
   int number = 0;
   cudaDeviceProp properties{};
   if (std::string trouble = text(cudaGetDevice(&number), "cudaGetDevice"); !trouble.empty()) return Error{trouble};

@@ -6,6 +6,7 @@
 
 #include "kernels/gemm_entry.hpp"
 #include "kernels/gemm_params.hpp"
+#include "types/no_throw.hpp"
 #include "warploom/loom/tensor_map.hpp"
 
 namespace warploom {
@@ -76,7 +77,9 @@ constexpr const char* how_to_build = "-DWARPLOOM_KERNELS=all builds them all (./
 
 bool built_for_loom(const GemmConfig& config) { return why_not_on_loom(config).empty(); }
 
-std::string why_not_on_loom(const GemmConfig& config) {
+namespace {
+
+std::string why_not_built(const GemmConfig& config) {
   if (config.loom_entry != nullptr) return {};
   const Result<const GemmConfig*> row = find_gemm_config(config.key);  // a copy of a row will do
   if (!row) return row.error();
@@ -86,7 +89,15 @@ std::string why_not_on_loom(const GemmConfig& config) {
                      of, how_to_build);
 }
 
-Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits& chip) {
+}  // namespace
+
+std::string why_not_on_loom(const GemmConfig& config) {
+  return sentence_of([&] { return why_not_built(config); });
+}
+
+namespace {
+
+Result<GemmPlan> plan_of_those_built(const GemmProblem& problem, const ChipLimits& chip) {
   Result<GemmPlan> best = plan_gemm(problem, chip);
   if (!best || built_for_loom(*best->config)) return best;
   for (GemmPlan& plan : gemm_plans(problem, chip)) {
@@ -96,15 +107,18 @@ Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits&
                             best->config->key, plan.predicted_us / std::max(best->predicted_us, 1e-9), how_to_build);
     return std::move(plan);
   }
-  return Error{fmt::format("this problem needs a configuration that is not built: {}", why_not_on_loom(*best->config))};
+  return Error{fmt::format("this problem needs a configuration that is not built: {}", why_not_on_loom(*best->config)),
+               ErrorCode::not_built};
 }
 
-Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
+Result<loom::Outcome> run(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
   if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
   loom::Entry entry = plan.config->loom_entry;
   if (entry == nullptr) {
-    if (std::string reason = why_not_on_loom(*plan.config); !reason.empty()) return Error{reason};
-    entry = entry_of(*find_gemm_config(plan.config->key));
+    const Result<const GemmConfig*> row = find_gemm_config(plan.config->key);  // a copy of a row will do
+    if (!row) return row.why();
+    entry = entry_of(*row);
+    if (entry == nullptr) return Error{why_not_on_loom(*plan.config), ErrorCode::not_built};
   }
   const GemmShape& shape = plan.config->shape;
   size_t counter_bytes = 0;
@@ -113,7 +127,7 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
   Workspace workspace(counter_bytes, plan.workspace_bytes);
   Result<GemmLaunch> launch = make_launch(problem, plan, workspace.data(),
                                           shape.chip == Chip::sm90 ? &encode<Chip::sm90> : &encode<Chip::sm100>);
-  if (!launch) return Error{launch.error()};
+  if (!launch) return launch.why();
   if (launch->grid.x == 0) return loom::Outcome{};  // nothing to compute
 
   const loom::LaunchConfig config{.kernel = plan.config->key,
@@ -132,6 +146,16 @@ Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& pl
         {.code = "WORKSPACE",
          .message = "The kernel ended with split-K counters that are not zero, as the next launch needs them."});
   return outcome;
+}
+
+}  // namespace
+
+Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits& chip) {
+  return no_throw([&] { return plan_of_those_built(problem, chip); });
+}
+
+Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options) {
+  return no_throw([&] { return run(problem, plan, options); });
 }
 
 }  // namespace warploom

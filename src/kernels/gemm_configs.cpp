@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/gemm_entry.hpp"
+#include "types/no_throw.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom {
@@ -27,7 +28,9 @@ std::span<const GemmConfig> gemm_configs(Chip chip) {
   return blackwell_configs;
 }
 
-Result<const GemmConfig*> find_gemm_config(std::string_view key) {
+namespace {
+
+Result<const GemmConfig*> find(std::string_view key) {
   for (Chip chip : {Chip::sm90, Chip::sm100})
     for (const GemmConfig& config : gemm_configs(chip))
       if (config.key == key) return &config;
@@ -37,7 +40,13 @@ Result<const GemmConfig*> find_gemm_config(std::string_view key) {
     for (const GemmConfig& config : gemm_configs(chip))
       keys += fmt::format("{}{}", &config == gemm_configs(chip).data() ? "" : ", ", config.key);
   }
-  return Error{fmt::format("there is no configuration '{}'; gemm has for {}", key, keys)};
+  return Error{fmt::format("there is no configuration '{}'; gemm has for {}", key, keys), ErrorCode::not_found};
+}
+
+}  // namespace
+
+Result<const GemmConfig*> find_gemm_config(std::string_view key) {
+  return no_throw([&] { return find(key); });
 }
 
 }  // namespace warploom

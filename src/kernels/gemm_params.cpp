@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/gemm_legal.hpp"
+
 namespace warploom {
 namespace {
 
@@ -68,7 +70,7 @@ class Maps {
 
   void make(TensorMap& to, DType type, const void* data, std::array<int64_t, 3> dims, int64_t stride,
             int64_t batch_stride, uint32_t box_inner, uint32_t box_outer, Swizzle swizzle) {
-    if (!error.empty()) return;
+    if (error.code != ErrorCode::none) return;
     TensorMapArgs args;
     args.type = tma_type(type);
     args.rank = 3;
@@ -84,7 +86,7 @@ class Maps {
     if (made)
       to = *made;
     else
-      error = made.error();
+      error = made.why();
   }
 
   void operand(TensorMap& to, const OperandRef& ref, int64_t rows, int64_t k, int batch, int tile_k, int box_rows) {
@@ -128,7 +130,7 @@ class Maps {
     make(to, ref.type, ref.data, {p.n, p.m, p.batch}, ref.stride, ref.batch_stride, box.columns, box.rows, box.swizzle);
   }
 
-  std::string error;
+  Error error{{}, ErrorCode::none};
 
  private:
   EncodeTensorMap encode_;
@@ -225,7 +227,7 @@ std::vector<loom::TensorRef> gemm_tensors(const GemmProblem& p, const GemmPlan& 
 
 Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void* workspace, EncodeTensorMap encode) {
   if (plan.config == nullptr) return Error{"the plan names no configuration; plan_gemm makes one that does"};
-  if (std::string reason = why_not(p, *plan.config); !reason.empty()) return Error{reason};
+  if (Error trouble = trouble_with(p, *plan.config); trouble.code != ErrorCode::none) return trouble;
   const GemmShape& shape = plan.config->shape;
   const int cluster_size = shape.cluster_size();
   GemmLaunch launch;
@@ -315,7 +317,7 @@ Result<GemmLaunch> make_launch(const GemmProblem& p, const GemmPlan& plan, void*
   if (params.d_path == Path::tma)
     maps.output(params.d, p.d, p, shape, true, params.plain || params.fused, params.plain);
   if (params.d_path == Path::tma && !params.plain) maps.output_rest(params.d_rest, p.d, p, shape, params.fused);
-  if (!maps.error.empty()) return Error{maps.error};
+  if (maps.error.code != ErrorCode::none) return maps.error;
   return launch;
 }
 

@@ -95,10 +95,11 @@ void decode_values(DType type, const std::byte* from, int64_t stride, int64_t co
     decode_codes<uint16_t>(table_of(type), from, stride, count, to);
 }
 
-float decode_value(DType type, const std::byte* from) {
-  const uint32_t bits = load_bits(type, from);
+float decode_bits(DType type, uint32_t bits) {
   return type == DType::f32 ? std::bit_cast<float>(bits) : table_of(type)[bits];
 }
+
+float decode_value(DType type, const std::byte* from) { return decode_bits(type, load_bits(type, from)); }
 
 void store_bits(DType type, std::byte* to, uint32_t bits) {
   static_assert(std::endian::native == std::endian::little);

@@ -17,6 +17,7 @@ uint32_t encode_value(DType type, float value);
 /// the low 13 bits (hardware.md §4.17).
 void decode_values(DType type, const std::byte* from, int64_t stride, int64_t count, double* to);
 float decode_value(DType type, const std::byte* from);
+float decode_bits(DType type, uint32_t bits);
 void store_bits(DType type, std::byte* to, uint32_t bits);
 uint32_t load_bits(DType type, const std::byte* from);
 /// A quiet NaN, which is what padding and outputs nobody wrote hold.

@@ -432,14 +432,14 @@ void Cluster::enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threa
     barrier.whole = whole;
     barrier.time = 0;
   }
+  // One arrival with a count is enough for all of them to be counted, whichever comes first.
+  barrier.whole = barrier.whole && whole;
   if (barrier.expected != threads)
     fail(thread, pc, "NAMED-BAR",
-         fmt::format("named barrier {} ({}) was entered for {} threads and now for {}", id, barrier.name,
-                     barrier.expected, threads));
+         fmt::format("{} was entered for {} threads and now for {}", barrier.text(id), barrier.expected, threads));
   if (std::find(barrier.members.begin(), barrier.members.end(), &warp) != barrier.members.end())
     fail(thread, pc, "NAMED-BAR",
-         fmt::format("warp {} arrives twice at named barrier {} ({}) before it completes", warp.index, id,
-                     barrier.name));
+         fmt::format("warp {} arrives twice at {} before it completes", warp.index, barrier.text(id)));
   barrier.members.push_back(&warp);
   barrier.arrived += 32;
   barrier.time = std::max(barrier.time, thread.time);
@@ -456,7 +456,7 @@ void Cluster::complete_named_barrier(Cta& cta, uint32_t id) {
   NamedBarrier& barrier = cta.named[id];
   std::vector<Warp*> waiting;
   waiting.swap(barrier.waiting);
-  if (watch_) watch_->completed(barrier, waiting);
+  if (watch_) watch_->completed(cta, barrier, waiting);
   barrier.members.clear();
   barrier.arrived = 0;
   for (Warp* other : waiting) {

@@ -8,6 +8,12 @@
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
+namespace {
+
+/// So many atomics may a thread execute before others have their turn.
+constexpr uint32_t most_atomics_in_turn = 256;
+
+}  // namespace
 
 Decision Cluster::next_decision() {
   Decision decision{.cluster = launch_.first_cluster + index_, .point = next_point_++, .choice = Choice::go};
@@ -95,23 +101,25 @@ bool Cluster::release_any_held() {
 }
 
 void Cluster::answered(Thread& thread, Pc pc, const void* word, const char* operation, uint32_t answer, bool changed) {
-  if (changed) {
-    thread.asked = {};
-    if (!spinners_.empty()) wake_spinners(word);
-    return;
-  }
+  if (changed && !spinners_.empty()) wake_spinners(word);
   // A thread that asks again and again would never let others run: it comes back when an atomic has changed the word,
-  // or when nothing else can go on, asynchronous work included.
-  const Thread::Asked now{pc, word, answer};
-  if (std::exchange(thread.asked, now) != now) return;
+  // or when nothing else can go on, asynchronous work included. Who asks several words in turn, or counts how often,
+  // is known by the number of atomics: any that changes something may be what it waits for.
+  const Thread::Asked now = changed ? Thread::Asked{} : Thread::Asked{pc, word, answer};
+  const bool again = std::exchange(thread.asked, now) == now && !changed;
+  const bool many = ++thread.atomics >= most_atomics_in_turn;
+  if (!again && !many) return;
+  thread.atomics = 0;
   ++failed_polls_;
-  spinners_.push_back({&thread, word});
+  spinners_.push_back({&thread, again ? word : nullptr});
   thread.wait = {.kind = WaitKind::atomic, .pc = pc, .operation = operation};
   park(thread);
 }
 
 void Cluster::wake_spinners(const void* word) {
-  const auto asks = [&](const Held& spinner) { return word == nullptr || spinner.object == word; };
+  const auto asks = [&](const Held& spinner) {
+    return word == nullptr || spinner.object == nullptr || spinner.object == word;
+  };
   for (const Held& spinner : spinners_)
     if (asks(spinner)) wake(*spinner.thread, spinner.thread->time);
   std::erase_if(spinners_, asks);

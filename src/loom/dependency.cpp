@@ -2,6 +2,8 @@
 // ended. Everything but touch their memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "loom/machine.hpp"
 
 namespace warploom::loom {
@@ -34,9 +36,16 @@ void Cluster::grid_dependency_wait(Thread& thread, Pc pc) {
 void Cluster::grid_launch_dependents(Thread& thread, Pc pc) {
   step(thread, pc);
   triggered = true;
+  Cta& cta = *thread.cta;
+  cta.triggered = true;
   // The checker asks whether some wait comes first in every schedule.
-  const bool waited = watch_ ? watch_->knows_grid_wait(thread) : thread.cta->waited_for_grids;
-  if (!waited) triggered_before_wait = true;
+  const bool waited = watch_ ? watch_->knows_grid_wait(thread) : cta.waited_for_grids;
+  if (!waited) cta.triggered_before_wait = true;
+}
+
+bool Cluster::passes_early() const {
+  return std::ranges::all_of(
+      ctas_, [](const auto& cta) { return cta->triggered ? cta->triggered_before_wait : !cta->waited_for_grids; });
 }
 
 void Cluster::check_unfinished(Thread& thread, Pc pc, const void* begin, const void* end, bool write) {

@@ -562,8 +562,7 @@ class Diagnosis {
   void explain_named(Waiter& waiter, const Wait& wait) {
     const Cta& cta = cluster_.cta(waiter.agents.front().cta);
     const NamedBarrier& barrier = cta.named[wait.id];
-    waiter.object = barrier.name[0] == '\0' ? fmt::format("named barrier {}", wait.id)
-                                            : fmt::format("named barrier {} ({})", wait.id, barrier.name);
+    waiter.object = barrier.text(wait.id);
     waiter.owner = fmt::format("cta {}", cta.rank);
     waiter.arrived = barrier.arrived;
     waiter.expected = barrier.expected;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "loom/program.hpp"
+#include "types/no_throw.hpp"
 #include "warploom/loom/verdict.hpp"
 
 namespace warploom::loom {
@@ -163,7 +164,9 @@ std::string Exploration::to_json() const {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<Exploration> Exploration::from_json(std::string_view text) {
+namespace {
+
+Result<Exploration> exploration_of(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   const Error bad{"the file does not hold the state of an exploration"};
   Reader read(json);
@@ -220,7 +223,7 @@ Result<Exploration> Exploration::from_json(std::string_view text) {
   }
   if (json.contains("failure")) {
     Reader of_failure(json["failure"]);
-    Failure failure;
+    Exploration::Failure failure;
     of_failure("schedule", failure.schedule);
     of_failure("code", failure.code);
     if (!of_failure.good || !Schedule::parse(failure.schedule)) return bad;
@@ -230,6 +233,12 @@ Result<Exploration> Exploration::from_json(std::string_view text) {
   if (std::string sentence = state.nonsense(); !sentence.empty())
     return Error{"the numbers of the file make no sense: " + sentence};
   return state;
+}
+
+}  // namespace
+
+Result<Exploration> Exploration::from_json(std::string_view text) {
+  return no_throw([&] { return exploration_of(text); });
 }
 
 }  // namespace warploom::loom

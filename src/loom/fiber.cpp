@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #if !WARPLOOM_OWN_SWITCH
 #include <boost/context/detail/fcontext.hpp>
@@ -37,6 +37,8 @@ size_t guard_bytes() {
   return bytes;
 }
 
+void unmap(const Stack& stack) { munmap(stack.bottom - stack.guard, stack.guard + stack.bytes); }
+
 /// Stacks that no worker has. To map, touch and unmap them takes longer than a small kernel runs.
 class SpareStacks {
  public:
@@ -53,15 +55,22 @@ class SpareStacks {
     return true;
   }
   /// False where there are enough of them.
-  bool keep(const Stack& stack) {
+  bool keep(const Stack& stack) noexcept {
     const std::lock_guard lock(mutex_);
-    if (stacks_.size() >= enough) return false;
+    if (stacks_.size() >= std::min(enough, stacks_.capacity())) return false;
     stacks_.push_back(stack);
     return true;
+  }
+  void drop() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const Stack& stack : stacks_) unmap(stack);
+    stacks_.clear();
   }
 
  private:
   static constexpr size_t enough = 2048;  // two clusters of four CTAs of 256 threads
+
+  SpareStacks() { stacks_.reserve(enough); }
 
   std::mutex mutex_;
   std::vector<Stack> stacks_;
@@ -85,6 +94,9 @@ Stack StackPool::acquire() {
     free_.pop_back();
     return stack;
   }
+  // Room for what comes back: neither a cluster's end nor ours has memory to ask for.
+  if (all_.size() == all_.capacity()) all_.reserve(std::max<size_t>(64, 2 * all_.size()));
+  free_.reserve(all_.capacity());
   if (Stack stack; SpareStacks::instance().take(stack)) {
     all_.push_back(stack);
     return stack;
@@ -94,8 +106,8 @@ Stack StackPool::acquire() {
       mmap(nullptr, guard + stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED ||
       mprotect(static_cast<std::byte*>(memory) + guard, stack_bytes, PROT_READ | PROT_WRITE) != 0) {
-    std::fputs("warploom: no memory for the stacks of the loom's threads\n", stderr);
-    std::abort();
+    if (memory != MAP_FAILED) munmap(memory, guard + stack_bytes);
+    throw std::bad_alloc();
   }
   Stack stack{static_cast<std::byte*>(memory) + guard, stack_bytes, guard};
   all_.push_back(stack);
@@ -104,8 +116,10 @@ Stack StackPool::acquire() {
 
 StackPool::~StackPool() {
   for (const Stack& stack : all_)
-    if (!SpareStacks::instance().keep(stack)) munmap(stack.bottom - stack.guard, stack.guard + stack.bytes);
+    if (!SpareStacks::instance().keep(stack)) unmap(stack);
 }
+
+void drop_spare_stacks() { SpareStacks::instance().drop(); }
 
 FiberHost::FiberHost() : current_(reinterpret_cast<Handling*>(abi::__cxa_get_globals())) { this_host = this; }
 

@@ -45,6 +45,7 @@ class StackPool {
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
+  /// Throws bad_alloc where the process can have no more.
   Stack acquire();
   void release(Stack stack) { free_.push_back(stack); }
 
@@ -52,6 +53,9 @@ class StackPool {
   std::vector<Stack> free_;
   std::vector<Stack> all_;
 };
+
+/// Gives back what is kept for the next launch: memory has run out.
+void drop_spare_stacks();
 
 namespace detail {
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
+#include <optional>
 
 #include "loom/machine.hpp"
 
@@ -39,8 +41,8 @@ class Grid {
   Outcome outcome();
 
   uint32_t clusters() const { return count_; }
-  bool triggered() const { return triggered_; }  ///< some thread executed griddepcontrol.launch_dependents
-  bool triggered_before_wait() const { return triggered_before_wait_; }
+  bool triggered() const { return triggered_; }        ///< some thread executed griddepcontrol.launch_dependents
+  bool passes_early() const { return passes_early_; }  ///< Cluster::passes_early of all of them
 
  private:
   struct EarlyCluster {
@@ -49,21 +51,29 @@ class Grid {
     std::unique_ptr<Cluster> cluster;
   };
 
-  void work();
+  /// Units until there are none, on the calling thread or a helper's.
+  void work(bool helper) noexcept;
+  uint32_t next_unit(bool helper);
+  void run_unit(uint32_t unit, WorkerMemory& memory);
   void run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue);
   void run_queue(ProcessorQueue queue, WorkerMemory& memory);
   void keep(uint32_t index, Cluster& cluster);
   /// Of clusters that cannot talk: the first access that nothing can order with one of another cluster.
   void compare_clusters(Outcome& outcome) const;
 
+  const SignalHandlers handlers_;
   const GridLaunch launch_;
   const Options& options_;
   std::unique_ptr<check::GlobalMemory> global_;
   LaunchContext context_;
   Watchdog watchdog_;
-  std::string refusal_;
-  uint32_t count_ = 0;  ///< clusters
-  uint32_t units_ = 0;  ///< what workers take
+  std::optional<Error> refusal_;
+  std::mutex mutex_;
+  std::vector<uint32_t> left_over_;  ///< units that helpers have no memory for; has room for one of each
+  bool helpers_ended_ = false;
+  std::optional<Error> broken_off_;  ///< the first error that a worker could not go on from
+  uint32_t count_ = 0;               ///< clusters
+  uint32_t units_ = 0;               ///< what workers take
   std::vector<uint32_t> order_;
   std::vector<ClusterResult> results_;
   std::vector<std::unique_ptr<EarlyCluster>> early_;
@@ -71,7 +81,7 @@ class Grid {
   std::atomic<uint32_t> done_{0};
   std::atomic<uint32_t> first_failed_{0};  ///< clusters after it are not run: their results would depend on timing
   std::atomic<bool> triggered_{false};
-  std::atomic<bool> triggered_before_wait_{false};
+  std::atomic<bool> passes_early_{true};
 };
 
 }  // namespace warploom::loom

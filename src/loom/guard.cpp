@@ -10,13 +10,16 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "loom/machine.hpp"
 #include "loom/per_thread.hpp"
@@ -35,7 +38,9 @@ constexpr int fault_signals[] = {SIGSEGV, SIGABRT};
 #else
 constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 #endif
-struct sigaction previous_fault_actions[std::size(fault_signals)];
+constexpr size_t fault_count = std::size(fault_signals);
+constexpr size_t signal_count = fault_count + 1;
+constexpr int signal_of(size_t index) { return index < fault_count ? fault_signals[index] : watchdog_signal; }
 
 const void* program_counter(void* context) {
 #if defined(__x86_64__)
@@ -152,12 +157,95 @@ Interruption::Kind kind_of(int signal, const siginfo_t& info, const std::byte* t
   return Kind::bad_access;
 }
 
-/// Whatever comes next does so without us: the program's own handler, or a crash.
-void stand_back(int signal, const siginfo_t& info) {
-  for (size_t i = 0; i < std::size(fault_signals); ++i)
-    if (fault_signals[i] == signal) sigaction(signal, &previous_fault_actions[i], nullptr);
+/// What the program had installed before us for one signal, and before that. Handlers read it at any time: an entry
+/// does not change once it is known.
+struct Earlier {
+  struct Entry {
+    struct sigaction action = {};
+    const Entry* older = nullptr;
+  };
+
+  const Entry* newest() const { return newest_.load(std::memory_order_acquire); }
+  void remember(const struct sigaction& action);
+
+ private:
+  static constexpr size_t most = 16;
+  std::array<Entry, most> entries_ = {};
+  size_t used_ = 0;
+  std::atomic<const Entry*> newest_ = nullptr;
+};
+std::array<Earlier, signal_count> earlier;
+
+bool same_handler(const struct sigaction& x, const struct sigaction& y) {
+  if ((x.sa_flags & SA_SIGINFO) != (y.sa_flags & SA_SIGINFO)) return false;
+  return (x.sa_flags & SA_SIGINFO) != 0 ? x.sa_sigaction == y.sa_sigaction : x.sa_handler == y.sa_handler;
+}
+
+bool same_action(const struct sigaction& x, const struct sigaction& y) {
+  constexpr int kept = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_NODEFER | SA_ONSTACK | SA_RESETHAND | SA_RESTART | SA_SIGINFO;
+  return same_handler(x, y) && (x.sa_flags & kept) == (y.sa_flags & kept) &&
+         std::memcmp(&x.sa_mask, &y.sa_mask, sizeof(x.sa_mask)) == 0;
+}
+
+void Earlier::remember(const struct sigaction& action) {
+  // A program that changes between few handlers must not use up the room.
+  for (size_t i = 0; i < used_; ++i)
+    if (same_action(entries_[i].action, action)) return newest_.store(&entries_[i], std::memory_order_release);
+  if (used_ == most) used_ = most - 1;
+  Entry& entry = entries_[used_++];
+  entry = {action, &entry == newest() ? nullptr : newest()};
+  newest_.store(&entry, std::memory_order_release);
+}
+
+/// A call of an earlier handler that has not come back.
+struct HandedOn {
+  const Earlier::Entry* to = nullptr;
+  const void* context = nullptr;
+  const std::byte* frame = nullptr;
+};
+thread_local std::array<HandedOn, signal_count> handed_on;
+
+void by_default(int signal, bool sent) {
+  if (signal == SIGURG) return;  // ignored
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
   // What faults does so again; what was sent, or goes on behind its trap, does not.
-  if (info.si_code <= 0 || signal == SIGTRAP) raise(signal);
+  if (sent || signal == SIGTRAP) raise(signal);
+}
+
+/// The signal is none of ours: to the handler that was there before, as if we were not.
+void hand_on(int signal, siginfo_t* info, void* context) {
+  size_t index = 0;
+  while (index < signal_count && signal_of(index) != signal) ++index;
+  const bool sent = info->si_code <= 0;
+  const Earlier::Entry* to = earlier[index].newest();
+  // A handler that was installed over ours and hands on to it is also what was there before our next installation. It
+  // has our argument then and stands further down the same stack; one that never came back, by a longjmp, does not.
+  const auto* const frame = static_cast<const std::byte*>(__builtin_frame_address(0));
+  HandedOn& mine = handed_on[index];
+  if (mine.to != nullptr && mine.context == context && frame < mine.frame) to = mine.to->older;
+  if (to == nullptr) return by_default(signal, sent);
+  const struct sigaction& action = to->action;
+  const bool takes_info = (action.sa_flags & SA_SIGINFO) != 0;
+  if (!takes_info && action.sa_handler == SIG_IGN && (sent || signal == SIGURG)) return;
+  if (!takes_info && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return by_default(signal, sent);
+  if ((action.sa_flags & SA_RESETHAND) != 0) {
+    struct sigaction once = {};
+    once.sa_handler = SIG_DFL;
+    sigaction(signal, &once, nullptr);
+  }
+  sigset_t blocked = action.sa_mask, before;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&blocked, signal);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const HandedOn outer = mine;
+  mine = {to, context, frame};
+  if (takes_info)
+    action.sa_sigaction(signal, info, context);
+  else
+    action.sa_handler(signal);
+  mine = outer;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// From a handler, where nothing can be formatted.
@@ -171,7 +259,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (walking != nullptr && !sent) siglongjmp(*walking, 1);
   Thread* thread = Cluster::current();
   if (thread == nullptr && detail::machine_fault != nullptr && !sent) siglongjmp(*detail::machine_fault, 1);
-  if (thread == nullptr || (sent && info->si_pid != getpid())) return stand_back(signal, *info);
+  if (thread == nullptr || (sent && info->si_pid != getpid())) return hand_on(signal, info, context);
   Interruption found;
   found.signal = signal;
   found.kind = kind_of(signal, *info, static_cast<const std::byte*>(stack_pointer(context)), *thread);
@@ -179,12 +267,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   found.write = was_write(context);
   // AddressSanitizer has its own word on everything but our windows.
   if (WARPLOOM_ASAN && found.kind != Interruption::Kind::plain_shared && found.kind != Interruption::Kind::aborted)
-    return stand_back(signal, *info);
+    return hand_on(signal, info, context);
   walk_stack(found, thread->fiber.stack(), context);
   if (in_allocator(found)) {
     say("warploom: a thread of the kernel failed inside malloc or free; what it broke the machine needs, too, so that "
         "there is no report\n");
-    return stand_back(signal, *info);
+    return hand_on(signal, info, context);
   }
   abandon(*thread, found);
 }
@@ -205,9 +293,11 @@ bool in_runtime_library(const void* pc) {
   return dladdr(pc, &info) != 0 && info.dli_fname != nullptr && is_runtime_library(info.dli_fname);
 }
 
-void on_watchdog(int, siginfo_t*, void* context) {
+void on_watchdog(int signal, siginfo_t* info, void* context) {
   Thread* thread = Cluster::current();
-  if (thread == nullptr || walking != nullptr) return;
+  if (walking != nullptr) return;
+  if (thread == nullptr || thread->cluster->heartbeat().asked.load(std::memory_order_relaxed) == 0)
+    return hand_on(signal, info, context);  // it is none of ours, or came late
   Interruption found;
   found.kind = Interruption::Kind::endless_loop;
   walk_stack(found, thread->fiber.stack(), context);
@@ -237,20 +327,49 @@ void on_exit_call() {
   leave_kernel_for_good(Interruption::Kind::exits);
 }
 
-void install() {
+struct sigaction action_of(size_t index) {
   struct sigaction action = {};
   sigemptyset(&action.sa_mask);
   // NODEFER: the handler does not return, so nothing would ever unblock the signal.
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  action.sa_sigaction = &on_fault;
-  for (size_t i = 0; i < std::size(fault_signals); ++i)
-    sigaction(fault_signals[i], &action, &previous_fault_actions[i]);
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
-  action.sa_sigaction = &on_watchdog;
-  sigaction(watchdog_signal, &action, nullptr);
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | (index < fault_count ? SA_ONSTACK : SA_RESTART);
+  action.sa_sigaction = index < fault_count ? &on_fault : &on_watchdog;
+  return action;
+}
+
+struct Installed {
+  std::mutex mutex;
+  uint64_t launches = 0;
+};
+Installed& installed() {
+  static auto* const state = new Installed;  // never destroyed: exit() in a kernel ends no launch
+  return *state;
 }
 
 }  // namespace
+
+SignalHandlers::SignalHandlers() {
+  const std::lock_guard lock(installed().mutex);
+  if (installed().launches++ != 0) return;
+  for (size_t i = 0; i < signal_count; ++i) {
+    struct sigaction before = {};
+    const struct sigaction ours = action_of(i);
+    // Before ours is there: it may be needed at once.
+    sigaction(signal_of(i), nullptr, &before);
+    if (!same_handler(before, ours)) earlier[i].remember(before);
+    sigaction(signal_of(i), &ours, nullptr);
+  }
+}
+
+SignalHandlers::~SignalHandlers() {
+  const std::lock_guard lock(installed().mutex);
+  if (--installed().launches != 0) return;
+  for (size_t i = 0; i < signal_count; ++i) {
+    struct sigaction now = {};
+    sigaction(signal_of(i), nullptr, &now);
+    const Earlier::Entry* const before = earlier[i].newest();
+    if (before != nullptr && same_handler(now, action_of(i))) sigaction(signal_of(i), &before->action, nullptr);
+  }
+}
 
 thread_local sigjmp_buf* detail::machine_fault = nullptr;
 
@@ -270,25 +389,44 @@ void watch_for_exit() {
   std::at_quick_exit(&on_exit_call);
 }
 
+namespace {
+/// Where clusters start early, a thread has several guards, and they end in any order.
+struct AlternateStack {
+  uint32_t guards = 0;
+  void* memory = nullptr;
+  stack_t before = {};  ///< the thread's own
+};
+thread_local AlternateStack alternate_stack;
+}  // namespace
+
 WorkerGuard::WorkerGuard() {
-  static std::once_flag once;
-  std::call_once(once, install);
-  stack_ = mmap(nullptr, alternate_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  stack_t stack = {};
-  stack.ss_sp = stack_;
-  stack.ss_size = alternate_stack_bytes;
-  sigaltstack(&stack, nullptr);
+  AlternateStack& alternate = alternate_stack;
+  if (alternate.guards == 0) {
+    void* const memory =
+        mmap(nullptr, alternate_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    alternate.memory = memory;
+    stack_t stack = {};
+    stack.ss_sp = memory;
+    stack.ss_size = alternate_stack_bytes;
+    sigaltstack(&stack, &alternate.before);
+  }
+  ++alternate.guards;
 }
 
 WorkerGuard::~WorkerGuard() {
-  stack_t off = {};
-  off.ss_flags = SS_DISABLE;
-  sigaltstack(&off, nullptr);
-  munmap(stack_, alternate_stack_bytes);
+  AlternateStack& alternate = alternate_stack;
+  if (--alternate.guards != 0) return;
+  sigaltstack(&alternate.before, nullptr);
+  munmap(alternate.memory, alternate_stack_bytes);
 }
 
 Watchdog::Watchdog(double limit_seconds) : limit_(limit_seconds) {
-  if (limit_seconds > 0) thread_ = std::thread([this] { watch(); });
+  if (limit_seconds <= 0) return;
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {  // no more threads
+  }
 }
 
 Watchdog::~Watchdog() {
@@ -322,8 +460,8 @@ void Watchdog::watch() {
         worker.since = now;
         worker.heartbeat.asked = 0;
       } else if (now - worker.since > limit_) {
-        pthread_kill(worker.thread, watchdog_signal);
         ++worker.heartbeat.asked;
+        pthread_kill(worker.thread, watchdog_signal);
         hurry = true;
       }
     }

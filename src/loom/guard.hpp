@@ -57,10 +57,13 @@ void watch_for_exit();
 template <class Operate>
 bool survives(Operate&& operate) {
   sigjmp_buf here;
+  // It ends with this function, by an exception too.
+  struct Ends {
+    ~Ends() { detail::machine_fault = nullptr; }
+  } ends;
   detail::machine_fault = &here;
   const bool first = sigsetjmp(here, 0) == 0;
   if (first) operate();
-  detail::machine_fault = nullptr;
   return first;
 }
 
@@ -71,19 +74,29 @@ struct Heartbeat {
   std::atomic<uint32_t> asked{0};      ///< how often the watchdog has asked since the last beat
 };
 
-/// Makes this worker thread ready for the handlers: an alternate signal stack, as a fiber's own may be full.
+/// The handlers are installed as long as there is one of these: while a launch runs. The last one puts back what was
+/// there before, save where the program has installed something else meanwhile. What happens outside of kernels goes to
+/// the handlers that were there before (docs/host.md).
+class SignalHandlers {
+ public:
+  SignalHandlers();
+  ~SignalHandlers();
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+};
+
+/// Makes this worker thread ready for the handlers: an alternate signal stack, as a fiber's own may be full. Afterwards
+/// the thread has its own again.
 class WorkerGuard {
  public:
   WorkerGuard();
   ~WorkerGuard();
   WorkerGuard(const WorkerGuard&) = delete;
   WorkerGuard& operator=(const WorkerGuard&) = delete;
-
- private:
-  void* stack_ = nullptr;
 };
 
-/// Interrupts workers whose fiber has made no loom call for `limit` seconds.
+/// Interrupts workers whose fiber has made no loom call for `limit` seconds. Where the operating system makes no thread
+/// for it, nobody is interrupted.
 class Watchdog {
  public:
   explicit Watchdog(double limit_seconds);

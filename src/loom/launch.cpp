@@ -3,11 +3,16 @@
 #include "warploom/loom/launch.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -15,6 +20,7 @@
 #include "loom/check/global_report.hpp"
 #include "loom/grid.hpp"
 #include "loom/symbols.hpp"
+#include "types/no_throw.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -112,6 +118,54 @@ std::vector<uint32_t> cluster_order(const LaunchConfig& config, const Schedule& 
   return order;
 }
 
+#if defined(__GLIBC__)
+extern "C" void* __libc_stack_end;
+
+[[gnu::noinline]] void touch(size_t bytes) {
+  constexpr size_t page = 4096;
+  auto* const room = static_cast<volatile std::byte*>(__builtin_alloca(bytes));
+  for (size_t at = bytes; at >= page; at -= page) room[at - page] = std::byte{0};
+}
+#endif
+
+/// Where address space is limited, the stack of the first thread may not grow when it has to, and the process would die
+/// of that: let it grow now, while a failure is an exception. Other threads have theirs from the beginning.
+void touch_stack() {
+#if defined(__GLIBC__)
+  constexpr size_t enough = 256 * 1024, left = 1024 * 1024;
+  static bool done = false;  // of one thread alone
+  if (gettid() != getpid() || done) return;
+  rlimit space = {}, stack = {};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY || getrlimit(RLIMIT_STACK, &stack) != 0)
+    return;
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto end = reinterpret_cast<uintptr_t>(__libc_stack_end);
+  // On a stack of the host's own making nothing grows.
+  if (here > end || end - here + left > stack.rlim_cur) return;
+  void* const room = mmap(nullptr, 2 * enough, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, 2 * enough);
+  touch(enough);
+  done = true;
+#endif
+}
+
+/// There may be just enough memory to say so, or none.
+Outcome refused(Error error, Outcome outcome) noexcept {
+  outcome.refused = true;
+  outcome.refusal = error.code;
+  if (error.code == ErrorCode::out_of_memory) drop_spare_stacks();
+  try {
+    outcome.report.findings.push_back({.code = "LAUNCH", .message = error.message, .agent = {}, .at = {}});
+    if (error.code == ErrorCode::out_of_memory)
+      outcome.report.findings.back().message =
+          "memory ran out before the launch had ended, and what it has written so far stays; one worker "
+          "(Options::workers) and no recorded events take the least";
+  } catch (...) {
+  }
+  return outcome;
+}
+
 }  // namespace
 
 uint32_t registers_at_launch(const LaunchConfig& config) {
@@ -129,8 +183,10 @@ Grid::Grid(const GridLaunch& launch, const Options& options, uint32_t first_clus
                global_.get(),   first_cluster},
       watchdog_(options.seconds_limit) {
   const LaunchConfig& config = launch_.config;
-  refusal_ = refusal_of(config, options);
-  if (!refusal_.empty()) return;
+  if (std::string reason = refusal_of(config, options); !reason.empty()) {
+    refusal_ = Error{std::move(reason)};
+    return;
+  }
   context_.clusters = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y,
                        config.grid.z / config.cluster.z};
   count_ = context_.clusters.count();
@@ -150,7 +206,7 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
     }
   }
   if (cluster.triggered) triggered_ = true;
-  if (cluster.triggered_before_wait) triggered_before_wait_ = true;
+  if (!cluster.passes_early()) passes_early_ = false;
   const uint32_t finished = 1 + cluster.canceled;
   results_[index] = {std::move(cluster.report),
                      std::move(cluster.events),
@@ -167,6 +223,7 @@ void Grid::keep(uint32_t index, Cluster& cluster) {
 
 void Grid::run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* queue) {
   Cluster cluster(context_, order_[index], memory, queue);
+  memory.has_run = true;
   if (options_.check && !context_.unfinished.empty()) {
     // Any of its clusters may be among those that start early. What they touch then shows in any of them alone.
     cluster.run_early();
@@ -177,19 +234,42 @@ void Grid::run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* que
   keep(index, cluster);
 }
 
+void Grid::work(bool helper) noexcept {
+  std::optional<WorkerMemory> memory;
+  uint32_t unit = 0;
+  try {
+    memory.emplace(launch_.config, watchdog_.enroll());
+    while ((unit = next_unit(helper)) < units_ && unit <= first_failed_.load()) {
+      memory->has_run = false;
+      run_unit(unit, *memory);
+    }
+  } catch (...) {
+    Error error = current_error();
+    // One worker is enough. What a helper has no memory for, the calling thread does when the helpers have ended.
+    if (helper && !memory) return;
+    const std::lock_guard lock(mutex_);
+    if (helper && !memory->has_run && error.code == ErrorCode::out_of_memory) {
+      left_over_.push_back(unit);
+      return;
+    }
+    if (!broken_off_) broken_off_ = std::move(error);
+    next_ = units_;
+  }
+}
+
+uint32_t Grid::next_unit(bool helper) {
+  if (helper || !helpers_ended_) return next_.fetch_add(1);
+  if (left_over_.empty() || broken_off_) return units_;
+  const uint32_t unit = left_over_.back();
+  left_over_.pop_back();
+  return unit;
+}
+
 /// What a worker takes: a cluster, or, where clusters cancel others, a processor with all clusters of its queue. One
 /// after the other, so that which of them are canceled follows from those before and not from the workers.
-void Grid::work() {
-  WorkerMemory memory(launch_.config, watchdog_.enroll());
-  for (;;) {
-    const uint32_t unit = next_.fetch_add(1);
-    if (unit >= units_ || unit > first_failed_.load()) return;
-    if (!launch_.config.launch_control) {
-      run_cluster(unit, memory, nullptr);
-      continue;
-    }
-    run_queue({unit, units_, count_}, memory);
-  }
+void Grid::run_unit(uint32_t unit, WorkerMemory& memory) {
+  if (!launch_.config.launch_control) return run_cluster(unit, memory, nullptr);
+  run_queue({unit, units_, count_}, memory);
 }
 
 void Grid::run_queue(ProcessorQueue queue, WorkerMemory& memory) {
@@ -197,7 +277,7 @@ void Grid::run_queue(ProcessorQueue queue, WorkerMemory& memory) {
 }
 
 void Grid::start_early(std::vector<PriorGrid> unfinished) {
-  if (!refusal_.empty()) return;
+  if (refusal_) return;
   context_.unfinished = std::move(unfinished);
   const uint32_t fit = std::min({options_.processors, units_, clusters_at_a_time(launch_.config)});
   for (uint32_t unit = 0; unit < fit && unit <= first_failed_.load(); ++unit) {
@@ -214,7 +294,7 @@ void Grid::start_early(std::vector<PriorGrid> unfinished) {
 }
 
 void Grid::run() {
-  if (!refusal_.empty()) return;
+  if (refusal_) return;
   for (uint32_t unit = 0; unit < early_.size(); ++unit) {
     EarlyCluster& early = *early_[unit];
     if (unit >= first_failed_.load()) break;
@@ -228,10 +308,18 @@ void Grid::run() {
   const unsigned wanted = options_.workers == 0 ? cores : options_.workers;
   const unsigned workers =
       launch_.config.talks_across_clusters ? 1 : std::min({wanted, units_, clusters_at_a_time(launch_.config)});
+  left_over_.reserve(workers);
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
-  work();
+  threads.reserve(workers);
+  try {
+    for (unsigned i = 1; i < workers; ++i) threads.emplace_back([this] { work(true); });
+  } catch (...) {  // no more threads, or no memory for them: so many will do
+  }
+  work(false);
   for (std::thread& thread : threads) thread.join();
+  helpers_ended_ = true;
+  std::sort(left_over_.begin(), left_over_.end(), std::greater<>());
+  if (!left_over_.empty()) work(false);
 }
 
 Outcome Grid::outcome() {
@@ -242,11 +330,8 @@ Outcome Grid::outcome() {
     outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);
   outcome.launched = {count_, launch_.config.cluster.count(), launch_.config.launch_control ? options_.processors : 0,
                       launch_.config.talks_across_clusters};
-  if (!refusal_.empty()) {
-    outcome.refused = true;
-    outcome.report.findings.push_back({.code = "LAUNCH", .message = refusal_, .agent = {}, .at = {}, .notes = {}});
-    return outcome;
-  }
+  if (refusal_) return refused(std::move(*refusal_), std::move(outcome));
+  if (broken_off_) return refused(std::move(*broken_off_), std::move(outcome));
   const uint32_t last = std::min(first_failed_.load(), count_ - 1);
   results_.resize(last + 1);
   for (ClusterResult& result : results_) {
@@ -295,40 +380,9 @@ void Grid::compare_clusters(Outcome& outcome) const {
   }
 }
 
-Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
-               const Options& options) {
-  leave_kernel_for_good(Interruption::Kind::launches);  // if this is called by a thread of one
-  Grid grid({config, entry, params, tensors}, options);
-  grid.run();
-  return grid.outcome();
-}
+namespace {
 
-std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options) {
-  leave_kernel_for_good(Interruption::Kind::launches);
-  std::vector<Outcome> outcomes;
-  std::vector<PriorGrid> unfinished;  // what the next grid may overlap with
-  bool may_overlap = false;
-  uint32_t clusters = 0;
-  for (const GridLaunch& launch : grids) {
-    Grid grid(launch, options, clusters);
-    clusters += grid.clusters();
-    if (may_overlap && options.check)
-      grid.overlap_with(unfinished);
-    else if (may_overlap && options.schedule.policy != Policy::eager)
-      grid.start_early(unfinished);
-    grid.run();
-    outcomes.push_back(grid.outcome());
-    if (!outcomes.back().ok()) break;
-    // A grid that let the next one start before its own wait may have that one overlap with those before it, too.
-    if (!grid.triggered_before_wait()) unfinished.clear();
-    unfinished.push_back({launch.config.kernel, launch.tensors});
-    may_overlap = grid.triggered();
-  }
-  return outcomes;
-}
-
-Outcome combined(std::vector<Outcome> outcomes) {
-  if (outcomes.empty()) return {};
+Outcome combine(std::vector<Outcome>& outcomes) {
   Outcome all = std::move(outcomes.front());
   const auto add = [](auto& to, auto& more) {
     to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -345,12 +399,69 @@ Outcome combined(std::vector<Outcome> outcomes) {
     all.nominal_cycles += next.nominal_cycles;
     all.canceled += next.canceled;
     all.refused |= next.refused;
+    if (all.refusal == ErrorCode::none) all.refusal = next.refusal;
     all.launched.clusters = std::max(all.launched.clusters, next.launched.clusters);
     all.launched.ctas = std::min(all.launched.ctas, next.launched.ctas);  // what a skew may name
     all.launched.processors = std::max(all.launched.processors, next.launched.processors);
     all.launched.talks_across_clusters |= next.launched.talks_across_clusters;
   }
   return all;
+}
+
+void run_in_turn(std::span<const GridLaunch> grids, const Options& options, std::vector<Outcome>& outcomes) {
+  std::vector<PriorGrid> unfinished;  // what the next grid may overlap with
+  bool may_overlap = false;
+  uint32_t clusters = 0;
+  for (const GridLaunch& launch : grids) {
+    Grid grid(launch, options, clusters);
+    clusters += grid.clusters();
+    if (may_overlap && options.check)
+      grid.overlap_with(unfinished);
+    else if (may_overlap && options.schedule.policy != Policy::eager)
+      grid.start_early(unfinished);
+    grid.run();
+    outcomes.push_back(grid.outcome());
+    if (!outcomes.back().ok()) break;
+    // Each CTA lets the next grid start by a trigger or by its end. If all do so before their own wait, or without one,
+    // the next grid may overlap with those before this one, too.
+    if (!may_overlap || !grid.passes_early()) unfinished.clear();
+    if (grid.triggered()) unfinished.push_back({launch.config.kernel, launch.tensors});
+    may_overlap = !unfinished.empty();
+  }
+}
+
+}  // namespace
+
+Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std::span<const TensorRef> tensors,
+               const Options& options) {
+  leave_kernel_for_good(Interruption::Kind::launches);  // if this is called by a thread of one
+  return no_throw<Outcome>(
+      [&] {
+        touch_stack();
+        Grid grid({config, entry, params, tensors}, options);
+        grid.run();
+        return grid.outcome();
+      },
+      [](Error error) { return refused(std::move(error), {}); });
+}
+
+std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options) {
+  leave_kernel_for_good(Interruption::Kind::launches);
+  std::vector<Outcome> outcomes;
+  try {
+    outcomes.reserve(grids.size() + 1);
+    touch_stack();
+    run_in_turn(grids, options, outcomes);
+  } catch (...) {
+    outcomes.push_back(refused(current_error(), {}));
+  }
+  return outcomes;
+}
+
+Outcome combined(std::vector<Outcome> outcomes) {
+  if (outcomes.empty()) return {};
+  return no_throw<Outcome>([&] { return combine(outcomes); },
+                           [](Error error) { return refused(std::move(error), {}); });
 }
 
 }  // namespace warploom::loom

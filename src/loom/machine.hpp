@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -162,6 +163,7 @@ struct alignas(64) Thread : native::ThreadHead {
     uint32_t answer = 0;
     friend bool operator==(const Asked&, const Asked&) = default;
   } asked;
+  uint32_t atomics = 0;  ///< that it has executed since it last let others run for their sake
 };
 
 /// A tcgen05.ld or st between issue and wait.
@@ -263,6 +265,10 @@ struct NamedBarrier {
   uint64_t time = 0;
   std::vector<Warp*> members;  ///< warps that arrived in this phase
   std::vector<Warp*> waiting;
+
+  std::string text(uint32_t id) const {
+    return "named barrier " + std::to_string(id) + (name[0] != '\0' ? " (" + std::string(name) + ")" : "");
+  }
 };
 
 struct Cta {
@@ -287,8 +293,9 @@ struct Cta {
   uint32_t last_allocation = tmem_column_count;
   std::vector<Accumulator> accumulators;  ///< by column
   bool relinquished = false;
-  bool waited_for_grids = false;  ///< a thread has executed griddepcontrol.wait
-  bool launch_refused = false;    ///< a thread of this CTA has seen a clusterlaunchcontrol request fail, at ...
+  bool waited_for_grids = false;                          ///< a thread has executed griddepcontrol.wait
+  bool triggered = false, triggered_before_wait = false;  ///< griddepcontrol.launch_dependents
+  bool launch_refused = false;  ///< a thread of this CTA has seen a clusterlaunchcontrol request fail, at ...
   Pc refusal_seen_at = nullptr;
   uint64_t tensor_free_at = 0;
   uint64_t tma_free_at = 0;
@@ -415,7 +422,7 @@ class AliasWindows {
   uint32_t rank_at(const void* address) const;
 
  private:
-  static constexpr size_t margin = 64 * 1024;  ///< an index that is a little off is still seen for what it is
+  static constexpr size_t margin = 16 << 20;  ///< a plain access that misses by no more is still seen for what it is
   size_t stride_;
   size_t bytes_;
   std::byte* base_;
@@ -433,10 +440,14 @@ class WorkerMemory {
   Heartbeat& heartbeat;
   StackPool stacks;
   FiberHost host;
-  std::vector<std::byte*> windows;
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::vector<std::unique_ptr<std::byte, Free>> windows;
   std::vector<std::vector<uint32_t>> tmem;
   uint32_t window_bytes = 0;
   AliasWindows aliases;
+  bool has_run = false;  ///< a cluster has begun
 };
 
 /// The barrier operations the mutation seam may alter.
@@ -479,7 +490,8 @@ class Cluster {
   uint64_t last_time = 0;
   uint32_t canceled = 0;   ///< clusters that were canceled for this one
   bool triggered = false;  ///< griddepcontrol.launch_dependents was executed
-  bool triggered_before_wait = false;
+  /// Every CTA of it lets dependents start (by a trigger, or by its end) while earlier grids may still run.
+  bool passes_early() const;
   std::vector<check::Watch::PointNote> points() const;
   /// An object whose visitors come in an order that is the schedule's.
   struct ContestNote {
@@ -592,6 +604,9 @@ class Cluster {
   /// The same from wherever the checker looks on: returns if no thread is running. Only the first finding counts.
   void stop(const Warp* warp, uint32_t lanes, Pc pc, const char* code, std::string message,
             std::vector<std::string> notes, std::vector<OtherSide> sides);
+  /// In the handler of an exception that the machine met on the running thread's stack: the launch cannot go on. The
+  /// scheduler throws it again, on the worker's own stack.
+  [[noreturn]] void break_off();
   check::Watch* watch() const { return watch_.get(); }
   /// The same for work in flight, which no thread executes: the caller must return.
   void fail_async(const AsyncOp& op, const char* code, std::string message);
@@ -884,7 +899,10 @@ class Cluster {
   void fault(Thread& thread, Pc pc, const Barrier& barrier, MbarrierFault fault, const Signal& signal);
   void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole);
   static bool all_here(const Cta& cta, const NamedBarrier& barrier) {
-    return barrier.arrived + (barrier.whole ? 32 * cta.exited_warps : 0) >= barrier.expected;
+    uint32_t exited = barrier.whole ? cta.exited_warps : 0;
+    for (const Warp* warp : barrier.members)  // one that has arrived and exited counts once
+      if (exited != 0 && warp->exited == warp->lanes.size()) --exited;
+    return barrier.arrived + 32 * exited >= barrier.expected;
   }
   void complete_named_barrier(Cta& cta, uint32_t id);
   void cluster_barrier_check();
@@ -983,6 +1001,7 @@ class Cluster {
   std::map<const TensorMap*, PublishedMap> published_;
   uint32_t alive_ = 0;
   bool dead_ = false;
+  std::optional<Error> broken_off_;
   // barrier.cluster
   uint32_t cluster_arrived_ = 0;
   uint64_t cluster_phase_ = 0;
@@ -1000,8 +1019,8 @@ class Cluster {
     bool ordered = false;  ///< goes on when nothing else can run and its turn has come
   };
   std::vector<Held> held_;
-  std::vector<Held> spinners_;                     ///< threads that ask an atomic over and over, at their words
-  uint64_t spun_at_ = ~uint64_t{0};                ///< so many productive steps were made when they last went on
+  std::vector<Held> spinners_;       ///< threads that ask an atomic over and over, at their words; or several, nullptr
+  uint64_t spun_at_ = ~uint64_t{0};  ///< so many productive steps were made when they last went on
   void wake_spinners(const void* word = nullptr);  ///< null: all of them
   /// Objects whose visitors go in an order that the schedule names.
   struct Ordered {

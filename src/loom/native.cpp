@@ -13,6 +13,10 @@
 namespace warploom::loom::native {
 namespace {
 
+/// What ends each function of this file that a kernel calls. The exceptions of the machine are those of the standard
+/// library: there is no memory. They unwind the machine, and not the kernel, which may be compiled without them.
+[[noreturn, gnu::cold, gnu::noinline]] void break_off() { Cluster::current()->cluster->break_off(); }
+
 Thread& thread() {
   Thread& running = *Cluster::current();
   running.warp->cluster->account(running);
@@ -203,7 +207,7 @@ bool misaligned(uintptr_t address, size_t bytes) { return std::has_single_bit(by
 }
 }  // namespace
 
-void* shared_base(size_t bytes) noexcept {
+void* shared_base(size_t bytes) noexcept try {
   Thread& self = thread();
   const uint32_t launched = self.cluster->launch().config->shared_bytes;
   if (bytes > launched)
@@ -211,24 +215,30 @@ void* shared_base(size_t bytes) noexcept {
         self, WARPLOOM_PLACE(shared_base), "OOB-SHARED",
         fmt::format("the kernel's storage is {} bytes, and the launch has {} bytes of shared memory", bytes, launched));
   return self.cta->alias + window_start;
+} catch (...) {
+  break_off();
 }
 
-uint32_t foreign_address(const void* object) noexcept {
+uint32_t foreign_address(const void* object) noexcept try {
   (void)object;
   Thread& self = thread();
   self.cluster->fail(self, WARPLOOM_PLACE(foreign_address), "OOB-SHARED",
                      "the address of an object that is not in this CTA's shared memory");
+} catch (...) {
+  break_off();
 }
 
-uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept {
+uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept try {
   Thread& self = thread();
   if (rank >= self.cluster->size())
     self.cluster->fail(self, WARPLOOM_PLACE(map_to_rank), "OOB-SHARED",
                        fmt::format("mapa to CTA {} in a cluster of {}", rank, self.cluster->size()));
   return (address & offset_mask) | rank << rank_shift;
+} catch (...) {
+  break_off();
 }
 
-void* shared_memory(const void* address, size_t bytes, bool write, const void* value) noexcept {
+void* shared_memory(const void* address, size_t bytes, bool write, const void* value) noexcept try {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PLACE(shared_memory);
   self.cluster->step(self, pc);
@@ -241,9 +251,11 @@ void* shared_memory(const void* address, size_t bytes, bool write, const void* v
     watch->access(self, pc, *self.cta, static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), write,
                   write ? store_shared_text : load_shared_text, value);
   return self.cta->window + offset;
+} catch (...) {
+  break_off();
 }
 
-void check_global(const void* address, size_t bytes, bool write, const void* value) noexcept {
+void check_global(const void* address, size_t bytes, bool write, const void* value) noexcept try {
   Thread& self = thread();
   // What the checker is told comes in the order of the program: a meeting that lanes have run ahead of is over first.
   if (self.cluster->watch() != nullptr && self.joined != self.warp->whole.over) self.cluster->catch_up(self);
@@ -259,9 +271,11 @@ void check_global(const void* address, size_t bytes, bool write, const void* val
     fail_misaligned(self, WARPLOOM_PLACE(check_global), "global", bytes, write);
   if (check::Watch* watch = self.cluster->watch())
     watch->global_access(self, WARPLOOM_PLACE(check_global), address, bytes, write, value);
+} catch (...) {
+  break_off();
 }
 
-uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept {
+uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept try {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PLACE(fetch_add_global);
   self.cluster->step(self, pc);
@@ -282,21 +296,29 @@ uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, 
   const uint32_t old = std::exchange(*counter, *counter + value);
   self.cluster->answered(self, pc, address, "atom.global", old, value != 0);
   return old;
+} catch (...) {
+  break_off();
 }
-void fence(MemoryScope scope) noexcept {
+void fence(MemoryScope scope) noexcept try {
   Thread& self = thread();
   self.cluster->step(self, WARPLOOM_PLACE(fence));
   if (check::Watch* watch = self.cluster->watch()) watch->fence(self, scope);
+} catch (...) {
+  break_off();
 }
-void fence_shared(bool release) noexcept {
+void fence_shared(bool release) noexcept try {
   Thread& self = thread();
   self.cluster->step(self, WARPLOOM_PLACE(fence_shared));
   if (check::Watch* watch = self.cluster->watch(); watch != nullptr && release) watch->fence_shared_release(self);
+} catch (...) {
+  break_off();
 }
 
-bool elect(uint32_t mask) noexcept {
+bool elect(uint32_t mask) noexcept try {
   collective(WARPLOOM_PLACE(elect), "elect.sync", mask, {}, [](const Collective&) {});
   return thread().id.lane == static_cast<uint32_t>(std::countr_zero(mask));
+} catch (...) {
+  break_off();
 }
 
 namespace {
@@ -318,20 +340,24 @@ constexpr char wgmma_wait_text[] = "wgmma.wait_group";
 }
 }  // namespace
 
-void syncwarp(uint32_t mask) noexcept {
+void syncwarp(uint32_t mask) noexcept try {
   if (mask != whole_warp) [[unlikely]]
     return sync_some(WARPLOOM_PLACE(syncwarp), mask);
   if (!pass_baton(thread(), syncwarp_text)) sync_all(WARPLOOM_PLACE(syncwarp));
+} catch (...) {
+  break_off();
 }
-void post_sync() noexcept {
+void post_sync() noexcept try {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
   // Where lanes wait in it, it is a barrier like any other.
   if (cluster.runs_ahead() && !self.warp->whole.meets) return cluster.post_sync(self, WARPLOOM_PLACE(post_sync));
   if (!pass_baton(self, syncwarp_text)) sync_all(WARPLOOM_PLACE(post_sync));
+} catch (...) {
+  break_off();
 }
 
-uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept {
+uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept try {
   static constexpr const char* names[] = {"shfl.sync.idx", "shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down"};
   Thread& self = thread();
   const Pc pc = WARPLOOM_PLACE(shuffle);
@@ -355,70 +381,102 @@ uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noe
     }
   });
   return self.collective_result;
+} catch (...) {
+  break_off();
 }
 
-uint32_t uniform(uint32_t value) noexcept {
+uint32_t uniform(uint32_t value) noexcept try {
   uniform_operation(WARPLOOM_PLACE(uniform), "redux.sync.or", {.a = value}, [](const Collective&) {});
   return value;
+} catch (...) {
+  break_off();
 }
 
-void bar_sync(uint32_t id, uint32_t threads) noexcept {
+void bar_sync(uint32_t id, uint32_t threads) noexcept try {
   const Pc pc = WARPLOOM_PLACE(bar_sync);
   uniform_operation(pc, "bar.sync", {.a = id, .b = threads},
                     [&](const Collective&) { thread().cluster->named_barrier(*thread().warp, pc, id, threads, true); });
+} catch (...) {
+  break_off();
 }
 
-void bar_arrive(uint32_t id, uint32_t threads) noexcept {
+void bar_arrive(uint32_t id, uint32_t threads) noexcept try {
   const Pc pc = WARPLOOM_PLACE(bar_arrive);
   uniform_operation(pc, "bar.arrive", {.a = id, .b = threads}, [&](const Collective&) {
     thread().cluster->named_barrier(*thread().warp, pc, id, threads, false);
   });
+} catch (...) {
+  break_off();
 }
 
-void syncthreads() noexcept {
+void syncthreads() noexcept try {
   const Pc pc = WARPLOOM_PLACE(syncthreads);
   warp_operation(pc, "bar.sync", {}, [&](const Collective&) {
     Warp& warp = *thread().warp;
     thread().cluster->named_barrier(warp, pc, 0, static_cast<uint32_t>(warp.cta->threads.size()), true, true);
   });
+} catch (...) {
+  break_off();
 }
 
-void cluster_arrive(bool release) noexcept {
+void cluster_arrive(bool release) noexcept try {
   thread().cluster->cluster_arrive(thread(), WARPLOOM_PLACE(cluster_arrive), release);
+} catch (...) {
+  break_off();
 }
-void cluster_wait() noexcept { thread().cluster->cluster_wait(thread(), WARPLOOM_PLACE(cluster_wait)); }
+void cluster_wait() noexcept try {
+  thread().cluster->cluster_wait(thread(), WARPLOOM_PLACE(cluster_wait));
+} catch (...) {
+  break_off();
+}
 
-void mbarrier_init(uint32_t barrier, uint32_t count) noexcept {
+void mbarrier_init(uint32_t barrier, uint32_t count) noexcept try {
   thread().cluster->mbarrier_init(thread(), WARPLOOM_PLACE(mbarrier_init), barrier, count);
+} catch (...) {
+  break_off();
 }
-void mbarrier_invalidate(uint32_t barrier) noexcept {
+void mbarrier_invalidate(uint32_t barrier) noexcept try {
   thread().cluster->mbarrier_invalidate(thread(), WARPLOOM_PLACE(mbarrier_invalidate), barrier);
+} catch (...) {
+  break_off();
 }
-void fence_mbarrier_init() noexcept {
+void fence_mbarrier_init() noexcept try {
   thread().cluster->step(thread(), WARPLOOM_PLACE(fence_mbarrier_init));
   if (check::Watch* watch = thread().cluster->watch()) watch->fence_mbarrier_init(thread());
+} catch (...) {
+  break_off();
 }
-void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept {
+void mbarrier_arrive(uint32_t barrier, uint32_t count, bool cluster_scope) noexcept try {
   Thread& self = thread();
   const Pc pc = WARPLOOM_PLACE(mbarrier_arrive);
   if (self.cluster->post_arrival(self, pc, barrier, count, cluster_scope)) return;
   self.cluster->mbarrier_signal(self, pc, barrier, SignalKind::arrive, count, 0, cluster_scope);
+} catch (...) {
+  break_off();
 }
-void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
+void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) noexcept try {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_arrive_expect_tx), barrier,
                                     SignalKind::arrive_expect_tx, 1, bytes);
+} catch (...) {
+  break_off();
 }
-void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept {
+void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) noexcept try {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_expect_tx), barrier, SignalKind::expect_tx, 0,
                                     bytes);
+} catch (...) {
+  break_off();
 }
-void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept {
+void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) noexcept try {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_complete_tx), barrier, SignalKind::complete_tx, 0,
                                     bytes);
+} catch (...) {
+  break_off();
 }
-void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept {
+void mbarrier_arrive_drop(uint32_t barrier, uint32_t count) noexcept try {
   thread().cluster->mbarrier_signal(thread(), WARPLOOM_PLACE(mbarrier_arrive_drop), barrier, SignalKind::arrive_drop,
                                     count, 0);
+} catch (...) {
+  break_off();
 }
 namespace {
 [[gnu::noinline]] void first_wait(Pc pc, uint32_t barrier, uint32_t phases) {
@@ -427,7 +485,7 @@ namespace {
 }
 }  // namespace
 
-void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
+void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept try {
   // Other lanes of a warp find what the first has found.
   Script& s = script;
   const KnownBarrier& known = s.known_barrier(barrier);
@@ -446,155 +504,229 @@ void mbarrier_wait(uint32_t barrier, uint32_t phases) noexcept {
   }
   s.thread->time += step_cost;
   s.beats->store(s.beats->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+} catch (...) {
+  break_off();
 }
-void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept {
+void post_phase_wait(uint32_t barrier, uint32_t phases) noexcept try {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
   // Where others wait in a meeting that should come next, something is wrong that is found in the usual way.
   if (!cluster.runs_ahead() || (self.warp->whole.meets && cluster.posted_for(self) == nullptr))
     return first_wait(WARPLOOM_PLACE(post_phase_wait), barrier, phases);
   cluster.post_phase_wait(self, WARPLOOM_PLACE(post_phase_wait), barrier, phases);
+} catch (...) {
+  break_off();
 }
-void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept {
+void mbarrier_wait_cluster(uint32_t barrier, uint32_t phases) noexcept try {
   thread().cluster->mbarrier_wait(thread(), WARPLOOM_PLACE(mbarrier_wait_cluster), barrier, phases, true);
+} catch (...) {
+  break_off();
 }
-bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+bool mbarrier_test(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept try {
   return thread().cluster->mbarrier_test(thread(), WARPLOOM_PLACE(mbarrier_test), barrier, phases, cluster_scope);
+} catch (...) {
+  break_off();
 }
-Poll mbarrier_poll(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+Poll mbarrier_poll(uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept try {
   return thread().cluster->mbarrier_poll(thread(), WARPLOOM_PLACE(mbarrier_poll), barrier, phases, cluster_scope);
+} catch (...) {
+  break_off();
 }
-void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept {
+void mbarrier_wait_unless(const Poll& poll, uint32_t barrier, uint32_t phases, bool cluster_scope) noexcept try {
   thread().cluster->mbarrier_wait_unless(thread(), WARPLOOM_PLACE(mbarrier_wait_unless), poll, barrier, phases,
                                          cluster_scope);
+} catch (...) {
+  break_off();
 }
 
-void fence_proxy_async(ProxyFence kind) noexcept {
+void fence_proxy_async(ProxyFence kind) noexcept try {
   thread().cluster->step(thread(), WARPLOOM_PLACE(fence_proxy_async));
   check::Watch* watch = thread().cluster->watch();
   if (watch != nullptr && kind != ProxyFence::global && kind != ProxyFence::acquire)
     watch->fence_proxy_async(thread(), kind == ProxyFence::release, kind != ProxyFence::all);
   if (watch != nullptr && (kind == ProxyFence::global || kind == ProxyFence::all)) watch->fence_proxy_global(thread());
+} catch (...) {
+  break_off();
 }
-void tcgen05_fence(bool before) noexcept {
+void tcgen05_fence(bool before) noexcept try {
   thread().cluster->step(thread(), WARPLOOM_PLACE(tcgen05_fence));
   if (check::Watch* watch = thread().cluster->watch()) watch->tensor_fence(thread(), before);
+} catch (...) {
+  break_off();
 }
 
 void tma_load(int cta_group, uint32_t destination, const TensorMap& map, uint32_t barrier, const Coordinates& at,
-              int cta_mask) noexcept {
+              int cta_mask) noexcept try {
   thread().cluster->tma_load(thread(), WARPLOOM_PLACE(tma_load), cta_group, destination, map, barrier, at, cta_mask);
+} catch (...) {
+  break_off();
 }
-void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
+void tma_store(const TensorMap& map, uint32_t source, const Coordinates& at) noexcept try {
   thread().cluster->tma_store(thread(), WARPLOOM_PLACE(tma_store), map, source, at, {});
+} catch (...) {
+  break_off();
 }
-void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, const Coordinates& at) noexcept {
+void tma_reduce(Reduction operation, const TensorMap& map, uint32_t source, const Coordinates& at) noexcept try {
   thread().cluster->tma_store(thread(), WARPLOOM_PLACE(tma_reduce), map, source, at, operation);
+} catch (...) {
+  break_off();
 }
-void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept {
+void tma_prefetch(const TensorMap& map, const Coordinates& at) noexcept try {
   thread().cluster->tma_prefetch(thread(), WARPLOOM_PLACE(tma_prefetch), map, at);
+} catch (...) {
+  break_off();
 }
-void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept {
+void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept try {
   const Pc pc = WARPLOOM_PLACE(publish_tensor_map);
   uniform_operation(
       pc, "tensormap.cp_fenceproxy", {.a = map, .b = reinterpret_cast<uintptr_t>(destination)},
       [&](const Collective&) { thread().cluster->publish_tensor_map(*thread().warp, pc, destination, map); });
+} catch (...) {
+  break_off();
 }
-void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept {
+void bulk_load(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier, int cta_mask) noexcept try {
   thread().cluster->bulk_load(thread(), WARPLOOM_PLACE(bulk_load), destination, source, bytes, barrier, cta_mask);
+} catch (...) {
+  break_off();
 }
 void bulk_store(void* destination, uint32_t source, uint32_t bytes, uint16_t byte_mask,
-                const BulkReduction& reduction) noexcept {
+                const BulkReduction& reduction) noexcept try {
   thread().cluster->bulk_store(thread(), WARPLOOM_PLACE(bulk_store), destination, source, bytes, byte_mask, reduction);
+} catch (...) {
+  break_off();
 }
 void bulk_send(uint32_t destination, uint32_t source, uint32_t bytes, uint32_t barrier,
-               const BulkReduction& reduction) noexcept {
+               const BulkReduction& reduction) noexcept try {
   thread().cluster->bulk_send(thread(), WARPLOOM_PLACE(bulk_send), destination, source, bytes, barrier, reduction);
+} catch (...) {
+  break_off();
 }
-void bulk_prefetch(const void* source, uint32_t bytes) noexcept {
+void bulk_prefetch(const void* source, uint32_t bytes) noexcept try {
   thread().cluster->bulk_prefetch(thread(), WARPLOOM_PLACE(bulk_prefetch), source, bytes);
+} catch (...) {
+  break_off();
 }
-void bulk_commit_group() noexcept { thread().cluster->bulk_commit(thread(), WARPLOOM_PLACE(bulk_commit_group)); }
-void bulk_wait_group(uint32_t pending, bool read_only) noexcept {
+void bulk_commit_group() noexcept try {
+  thread().cluster->bulk_commit(thread(), WARPLOOM_PLACE(bulk_commit_group));
+} catch (...) {
+  break_off();
+}
+void bulk_wait_group(uint32_t pending, bool read_only) noexcept try {
   thread().cluster->bulk_wait(thread(), WARPLOOM_PLACE(bulk_wait_group), pending, read_only);
+} catch (...) {
+  break_off();
 }
 
-void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept {
+void cp_async(uint32_t destination, const void* source, uint32_t bytes, uint32_t source_bytes) noexcept try {
   thread().cluster->cp_async(thread(), WARPLOOM_PLACE(cp_async), destination, source, bytes, source_bytes);
+} catch (...) {
+  break_off();
 }
-void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept {
+void cp_async_mbarrier_arrive(uint32_t barrier, bool increment) noexcept try {
   thread().cluster->cp_async_arrive(thread(), WARPLOOM_PLACE(cp_async_mbarrier_arrive), barrier, increment);
+} catch (...) {
+  break_off();
 }
-void cp_async_commit_group() noexcept {
+void cp_async_commit_group() noexcept try {
   thread().cluster->cp_async_commit(thread(), WARPLOOM_PLACE(cp_async_commit_group));
+} catch (...) {
+  break_off();
 }
-void cp_async_wait_group(uint32_t pending) noexcept {
+void cp_async_wait_group(uint32_t pending) noexcept try {
   thread().cluster->cp_async_wait(thread(), WARPLOOM_PLACE(cp_async_wait_group), pending);
+} catch (...) {
+  break_off();
 }
 
-void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept {
+void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept try {
   thread().cluster->store_async(thread(), WARPLOOM_PLACE(store_async), destination, words, barrier);
+} catch (...) {
+  break_off();
 }
 
-void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept {
+void clc_try_cancel(uint32_t response, uint32_t barrier, bool multicast) noexcept try {
   thread().cluster->clc_try_cancel(thread(), WARPLOOM_PLACE(clc_try_cancel), response, barrier, multicast);
+} catch (...) {
+  break_off();
 }
-bool clc_is_canceled(const uint32_t (&response)[4]) noexcept {
+bool clc_is_canceled(const uint32_t (&response)[4]) noexcept try {
   return thread().cluster->clc_is_canceled(thread(), WARPLOOM_PLACE(clc_is_canceled), response);
+} catch (...) {
+  break_off();
 }
-Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept {
+Dim3 clc_first_cta(const uint32_t (&response)[4]) noexcept try {
   return thread().cluster->clc_first_cta(thread(), WARPLOOM_PLACE(clc_first_cta), response);
+} catch (...) {
+  break_off();
 }
 
-void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept {
+void tmem_alloc(int cta_group, uint32_t slot, uint32_t columns) noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_alloc);
   uniform_operation(pc, "tcgen05.alloc", {.a = slot, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_alloc(*thread().warp, pc, cta_group, slot, columns);
   });
+} catch (...) {
+  break_off();
 }
-void tmem_relinquish(int cta_group) noexcept {
+void tmem_relinquish(int cta_group) noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_relinquish);
   warp_operation(pc, "tcgen05.relinquish_alloc_permit", {},
                  [&](const Collective&) { thread().cluster->tmem_relinquish(*thread().warp, pc, cta_group); });
+} catch (...) {
+  break_off();
 }
-void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept {
+void tmem_dealloc(int cta_group, uint32_t base, uint32_t columns) noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_dealloc);
   uniform_operation(pc, "tcgen05.dealloc", {.a = base, .b = columns}, [&](const Collective&) {
     thread().cluster->tmem_dealloc(*thread().warp, pc, cta_group, base, columns);
   });
+} catch (...) {
+  break_off();
 }
-void tmem_load(const TmemForm& form, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept {
+void tmem_load(const TmemForm& form, uint32_t count, uint32_t* registers, bool* in_flight, uint32_t address) noexcept
+    try {
   const Pc pc = WARPLOOM_PLACE(tmem_load);
   warp_operation(pc, "tcgen05.ld", {.a = address, .p = registers, .q = in_flight}, [&](const Collective& lanes) {
     thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, true);
   });
+} catch (...) {
+  break_off();
 }
-void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers, uint32_t address) noexcept {
+void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers, uint32_t address) noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_store);
   warp_operation(pc, "tcgen05.st", {.a = address, .p = const_cast<uint32_t*>(registers)}, [&](const Collective& lanes) {
     thread().cluster->tmem_access(*thread().warp, pc, lanes, form, count, address, false);
   });
+} catch (...) {
+  break_off();
 }
-void tmem_wait_load() noexcept {
+void tmem_wait_load() noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_wait_load);
   warp_operation(pc, "tcgen05.wait::ld", {}, [&](const Collective&) {
     if (thread().cluster->alter("tcgen05.wait::ld", pc, nullptr).times > 0)
       thread().cluster->tmem_wait(*thread().warp, pc, true);
   });
+} catch (...) {
+  break_off();
 }
-void tmem_wait_store() noexcept {
+void tmem_wait_store() noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_wait_store);
   warp_operation(pc, "tcgen05.wait::st", {},
                  [&](const Collective&) { thread().cluster->tmem_wait(*thread().warp, pc, false); });
+} catch (...) {
+  break_off();
 }
-void fragment_misuse(const char* what) noexcept {
+void fragment_misuse(const char* what) noexcept try {
   Thread& self = thread();
   self.cluster->fail(
       self, WARPLOOM_PLACE(fragment_misuse), "FRAGMENT",
       fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
+} catch (...) {
+  break_off();
 }
 
-void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept {
+void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint32_t idesc, bool accumulate) noexcept
+    try {
   MmaInstruction instruction;
   instruction.kind = kind;
   instruction.cta_group = cta_group;
@@ -604,27 +736,45 @@ void umma(MmaKind kind, int cta_group, uint32_t d, uint64_t a, uint64_t b, uint3
   instruction.idesc = idesc;
   instruction.accumulate = accumulate;
   thread().cluster->mma(thread(), WARPLOOM_PLACE(umma), instruction);
+} catch (...) {
+  break_off();
 }
-void umma(const MmaInstruction& instruction) noexcept {
+void umma(const MmaInstruction& instruction) noexcept try {
   thread().cluster->mma(thread(), WARPLOOM_PLACE(umma), instruction);
+} catch (...) {
+  break_off();
 }
-void tmem_copy(TmemCopy shape, Expand expand, int cta_group, uint32_t destination, uint64_t source) noexcept {
+void tmem_copy(TmemCopy shape, Expand expand, int cta_group, uint32_t destination, uint64_t source) noexcept try {
   thread().cluster->tmem_copy(thread(), WARPLOOM_PLACE(tmem_copy), shape, expand, cta_group, destination, source);
+} catch (...) {
+  break_off();
 }
-void tmem_shift_down(int cta_group, uint32_t address) noexcept {
+void tmem_shift_down(int cta_group, uint32_t address) noexcept try {
   thread().cluster->tmem_shift(thread(), WARPLOOM_PLACE(tmem_shift_down), cta_group, address);
+} catch (...) {
+  break_off();
 }
-void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept {
+void umma_commit(int cta_group, uint32_t barrier, int cta_mask) noexcept try {
   thread().cluster->commit(thread(), WARPLOOM_PLACE(umma_commit), cta_group, barrier, cta_mask);
+} catch (...) {
+  break_off();
 }
 
-void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
+void post_wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept try {
   thread().cluster->post_wgmma(thread(), WARPLOOM_PLACE(post_wgmma), form, lane);
+} catch (...) {
+  break_off();
 }
-bool post_wgmma_fence() noexcept {
+bool post_wgmma_fence() noexcept try {
   return thread().cluster->post_wgmma_fence(thread(), WARPLOOM_PLACE(post_wgmma_fence));
+} catch (...) {
+  break_off();
 }
-void post_wgmma_commit() noexcept { thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PLACE(post_wgmma_commit)); }
+void post_wgmma_commit() noexcept try {
+  thread().cluster->post_wgmma_commit(thread(), WARPLOOM_PLACE(post_wgmma_commit));
+} catch (...) {
+  break_off();
+}
 namespace {
 [[gnu::noinline]] void wait_for_groups(Pc pc, uint32_t pending) {
   Thread& self = thread();
@@ -655,26 +805,34 @@ namespace {
 }
 }  // namespace
 
-void wgmma_wait_group(uint32_t pending) noexcept {
+void wgmma_wait_group(uint32_t pending) noexcept try {
   Thread& self = thread();
   if (self.warp->whole.meeting.common.a == pending && pass_baton(self, wgmma_wait_text)) return;
   wait_for_groups(WARPLOOM_PLACE(wgmma_wait_group), pending);
+} catch (...) {
+  break_off();
 }
-void post_wgmma_wait(uint32_t pending) noexcept {
+void post_wgmma_wait(uint32_t pending) noexcept try {
   Thread& self = thread();
   Cluster& cluster = *self.warp->cluster;
   if (!cluster.runs_ahead() || self.warp->whole.meets) return wgmma_wait_group(pending);
   cluster.post_wgmma_wait(self, WARPLOOM_PLACE(post_wgmma_wait), pending);
+} catch (...) {
+  break_off();
 }
-void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept {
+void wgmma_misuse(const char* what, const WgmmaRegisters* registers) noexcept try {
   thread().cluster->wgmma_misuse(thread(), WARPLOOM_PLACE(wgmma_misuse), what, registers);
+} catch (...) {
+  break_off();
 }
 
-void set_max_registers(uint32_t count, bool increase) noexcept {
+void set_max_registers(uint32_t count, bool increase) noexcept try {
   const Pc pc = WARPLOOM_PLACE(set_max_registers);
   uniform_operation(pc, increase ? "setmaxnreg.inc" : "setmaxnreg.dec", {.a = count}, [&](const Collective&) {
     thread().cluster->set_max_registers(*thread().warp, pc, count, increase);
   });
+} catch (...) {
+  break_off();
 }
 
 namespace {
@@ -716,7 +874,7 @@ void matrix_operation(Pc pc, const char* operation, bool writes, const LaneArgum
 
 }  // namespace
 
-void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
+void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool transposed) noexcept try {
   matrix_operation(
       WARPLOOM_PLACE(store_matrix), "stmatrix", true, {.a = row, .p = const_cast<uint32_t*>(registers)}, tiles,
       transposed,
@@ -725,32 +883,49 @@ void store_matrix(uint32_t row, const uint32_t* registers, uint32_t tiles, bool 
         std::memcpy(place, &half, sizeof(half));
       },
       [](std::byte* place, const uint32_t& word) { std::memcpy(place, &word, sizeof(word)); });
+} catch (...) {
+  break_off();
 }
-void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept {
+void load_matrix(uint32_t row, uint32_t* registers, uint32_t tiles, bool transposed) noexcept try {
   matrix_operation(
       WARPLOOM_PLACE(load_matrix), "ldmatrix", false, {.a = row, .p = registers}, tiles, transposed,
       [](const std::byte* place, uint32_t& word, uint32_t which) {
         std::memcpy(reinterpret_cast<uint16_t*>(&word) + which, place, sizeof(uint16_t));
       },
       [](const std::byte* place, uint32_t& word) { std::memcpy(&word, place, sizeof(word)); });
+} catch (...) {
+  break_off();
 }
 
-void grid_dependency_wait() noexcept {
+void grid_dependency_wait() noexcept try {
   thread().cluster->grid_dependency_wait(thread(), WARPLOOM_PLACE(grid_dependency_wait));
+} catch (...) {
+  break_off();
 }
-void grid_launch_dependents() noexcept {
+void grid_launch_dependents() noexcept try {
   thread().cluster->grid_launch_dependents(thread(), WARPLOOM_PLACE(grid_launch_dependents));
+} catch (...) {
+  break_off();
 }
 
-void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept {
+void name_barriers(uint32_t first, uint32_t count, const char* ring, uint8_t side, const char* signalled_by) noexcept
+    try {
   thread().cluster->name_barriers(thread(), WARPLOOM_PLACE(name_barriers), first, count, ring, side, signalled_by);
+} catch (...) {
+  break_off();
 }
-void name_role(const char* role) noexcept { thread().cluster->name_role(thread(), role); }
-void name_named_barrier(uint32_t id, const char* name) noexcept {
+void name_role(const char* role) noexcept try { thread().cluster->name_role(thread(), role); } catch (...) {
+  break_off();
+}
+void name_named_barrier(uint32_t id, const char* name) noexcept try {
   if (id < 16) thread().cta->named[id].name = name;
+} catch (...) {
+  break_off();
 }
-void trace_point(TracePoint point, const char* label) noexcept {
+void trace_point(TracePoint point, const char* label) noexcept try {
   thread().cluster->trace_point(thread(), point, label);
+} catch (...) {
+  break_off();
 }
 
 }  // namespace warploom::loom::native

@@ -1,13 +1,14 @@
-// A report as text for people and as JSON for programs. Form of the text: docs/reports.md.
+// A report as text for people. Its form: docs/reports.md.
 #include "warploom/loom/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "types/no_throw.hpp"
 
 namespace warploom::loom {
 
@@ -383,66 +384,6 @@ std::string finding_details(const Finding& finding) {
   return text;
 }
 
-// ---------------------------------------------------------------------------------------------------------- JSON
-
-using Json = nlohmann::ordered_json;
-
-Json json(const Waiter& waiter);
-
-Json json(const SourceLine& at) { return Json{{"file", at.file}, {"line", at.line}, {"function", at.function}}; }
-
-Json json(const Location& at) { return Json{{"user", json(at.user)}, {"library", json(at.library)}}; }
-
-Json json(const Agents& agents) {
-  return Json{{"cta", agents.cta},
-              {"first_warp", agents.first_warp},
-              {"last_warp", agents.last_warp},
-              {"lanes", agents.lanes},
-              {"role", agents.role}};
-}
-
-Json json(const Contribution& contribution) {
-  return Json{{"kind", to_string(contribution.kind)}, {"agents", json(contribution.agents)},
-              {"at", json(contribution.at)},          {"times", contribution.times},
-              {"arrivals", contribution.arrivals},    {"bytes", contribution.bytes}};
-}
-
-Json json(const FindingSide& side) {
-  return Json{{"what", side.what}, {"agent", json(side.agent)}, {"at", json(side.at)}};
-}
-
-Json json(const Finding& finding) {
-  Json sides = Json::array();
-  for (const FindingSide& side : finding.sides) sides.push_back(json(side));
-  return Json{{"code", finding.code},   {"message", finding.message}, {"agent", json(finding.agent)},
-              {"at", json(finding.at)}, {"notes", finding.notes},     {"sides", sides}};
-}
-
-template <class T>
-Json json_list(const std::vector<T>& list) {
-  Json result = Json::array();
-  for (const T& item : list) result.push_back(json(item));
-  return result;
-}
-
-Json json(const Waiter& waiter) {
-  return Json{{"kind", to_string(waiter.kind)},
-              {"agents", json_list(waiter.agents)},
-              {"at", json(waiter.at)},
-              {"object", waiter.object},
-              {"owner", waiter.owner},
-              {"phase", waiter.phase},
-              {"current", waiter.current},
-              {"arrived", waiter.arrived},
-              {"expected", waiter.expected},
-              {"bytes_armed", waiter.bytes_armed},
-              {"bytes_landed", waiter.bytes_landed},
-              {"signalled_by", waiter.signalled_by},
-              {"contributions", json_list(waiter.contributions)},
-              {"previous", json_list(waiter.previous)},
-              {"causes", waiter.causes}};
-}
-
 /// What is wrong in red, the other side in yellow, what would mend it in green.
 std::string colored(const std::string& text) {
   std::string result;
@@ -464,9 +405,7 @@ std::string colored(const std::string& text) {
   return result;
 }
 
-}  // namespace
-
-std::string to_text(const Report& report, bool color) {
+std::string text_of(const Report& report, bool color) {
   std::string text;
   if (report.clean()) text = fmt::format("clean: nothing found  (kernel {})\n", report.kernel);
   for (const Finding& finding : report.findings) {
@@ -486,17 +425,10 @@ std::string to_text(const Report& report, bool color) {
   return color ? colored(text) : text;
 }
 
-std::string to_json(const Report& report) {
-  const Json object{{"format", 1},
-                    {"kernel", report.kernel},
-                    {"cluster", report.cluster},
-                    {"clean", report.clean()},
-                    {"findings", json_list(report.findings)},
-                    {"waiting", json_list(report.waiting)},
-                    {"schedule", report.schedule},
-                    {"mutation", report.mutation}};
-  // A name with broken UTF-8 must not cost the user the report.
-  return object.dump(2, ' ', false, Json::error_handler_t::replace);
+}  // namespace
+
+std::string to_text(const Report& report, bool color) {
+  return sentence_of([&] { return text_of(report, color); });
 }
 
 }  // namespace warploom::loom

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "types/no_throw.hpp"
 #include "warploom/loom/launch.hpp"
 
 namespace warploom::loom {
@@ -133,7 +134,9 @@ std::string Schedule::text() const {
   return text + points_text(decisions, Choice::order, ":order=");
 }
 
-Result<Schedule> Schedule::parse(std::string_view text) {
+namespace {
+
+Result<Schedule> schedule_of(std::string_view text) {
   Schedule schedule;
   std::string_view rest = text;
   const auto next = [&rest] {
@@ -174,7 +177,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
   return schedule;
 }
 
-Result<Suppression> Suppression::parse(std::string_view text) {
+Result<Suppression> suppression_of(std::string_view text) {
   const size_t at = text.find('@');
   Suppression known{.code = std::string(text.substr(0, at))};
   bool good =
@@ -192,6 +195,16 @@ Result<Suppression> Suppression::parse(std::string_view text) {
                     "RACE-SMEM@kernels/mine.hpp:88",
                     text)};
   return known;
+}
+
+}  // namespace
+
+Result<Schedule> Schedule::parse(std::string_view text) {
+  return no_throw([&] { return schedule_of(text); });
+}
+
+Result<Suppression> Suppression::parse(std::string_view text) {
+  return no_throw([&] { return suppression_of(text); });
 }
 
 bool Suppression::matches(const Location& at) const {

@@ -1,14 +1,17 @@
 // Who runs next and what completes when. Every choice comes from the schedule: policy, seed and skew.
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
+#include <new>
+#include <stdexcept>
 
 #include "loom/costs.hpp"
 #include "loom/machine.hpp"
 #include "loom/symbols.hpp"
+#include "types/no_throw.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -19,15 +22,17 @@ constexpr uint32_t priority_odds = 256;  // a warp's priority is drawn anew
 
 constexpr std::byte poison{0xff};  // NaN in every type we have
 
+[[noreturn]] void throw_again(const Error& error) {
+  if (error.code == ErrorCode::out_of_memory) throw std::bad_alloc();
+  throw std::runtime_error(error.message);
+}
+
 }  // namespace
 
 AliasWindows::AliasWindows(uint32_t ctas, uint32_t bytes)
     : stride_((bytes + size_t{4095}) / 4096 * 4096 + margin), bytes_(margin + ctas * stride_) {
   void* const memory = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    std::fputs("warploom: no address space for the loom's shared memory\n", stderr);
-    std::abort();
-  }
+  if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(memory);
 }
 
@@ -45,13 +50,14 @@ WorkerMemory::WorkerMemory(const LaunchConfig& config, Heartbeat& heart)
       window_bytes(window_start + static_cast<uint32_t>((config.shared_bytes + 1023) / 1024 * 1024)),
       aliases(config.cluster.count(), window_bytes) {
   for (uint32_t i = 0; i < config.cluster.count(); ++i) {
-    windows.push_back(static_cast<std::byte*>(std::aligned_alloc(1024, window_bytes)));
+    windows.emplace_back(static_cast<std::byte*>(std::aligned_alloc(1024, window_bytes)));
+    if (windows.back() == nullptr) throw std::bad_alloc();
     tmem.emplace_back(tmem_lane_count * tmem_column_count);
   }
 }
 
 WorkerMemory::~WorkerMemory() {
-  for (std::byte* window : windows) std::free(window);
+  heartbeat.in_kernel.store(false, std::memory_order_relaxed);  // after an exception, too: the watchdog leaves it alone
 }
 
 Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memory, ProcessorQueue* queue)
@@ -82,7 +88,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
                       rank / config.cluster.x / config.cluster.y};
     cta->block = {cluster.x * config.cluster.x + inside.x, cluster.y * config.cluster.y + inside.y,
                   cluster.z * config.cluster.z + inside.z};
-    cta->window = memory.windows[rank];
+    cta->window = memory.windows[rank].get();
     cta->window_bytes = memory.window_bytes;
     cta->alias = memory.aliases.of(rank);
     cta->tmem = memory.tmem[rank].data();
@@ -124,6 +130,7 @@ Cluster::Cluster(const LaunchContext& launch, uint32_t index, WorkerMemory& memo
 }
 
 Cluster::~Cluster() {
+  if (running_ != nullptr) current() = nullptr;  // an exception ended the run
   for (auto& thread : threads_) {
     thread->fiber.forget();
     memory_.stacks.release(thread->fiber.stack());
@@ -141,8 +148,14 @@ void Cluster::thread_main(void* argument) {
                    "a thread left its own stack, by a longjmp to where another thread was");
     cluster.account(thread);
     if (thread.joined != thread.warp->whole.over) cluster.catch_up(thread);
+  } catch (const std::bad_alloc&) {
+    cluster.break_off();
   } catch (...) {
-    cluster.fail(thread, nullptr, "EXCEPTION", "the kernel threw an exception; device code must not");
+    try {
+      cluster.fail(thread, nullptr, "EXCEPTION", "the kernel threw an exception; device code must not");
+    } catch (...) {
+      cluster.break_off();
+    }
   }
 }
 
@@ -245,6 +258,7 @@ void Cluster::run() {
     memory_.heartbeat.in_kernel.store(false, std::memory_order_relaxed);
     running_ = nullptr;
     current() = nullptr;
+    if (broken_off_) throw_again(*broken_off_);
     if (interruption.kind != Interruption::Kind::none) interrupted(*thread);
     if (thread->fiber.finished()) thread_exited(*thread);
     // Exited lanes join no collective any more.
@@ -269,6 +283,13 @@ void Cluster::run() {
   }
   locate_findings();
   for (auto& thread : threads_) last_time = std::max(last_time, thread->time);
+}
+
+void Cluster::break_off() {
+  broken_off_ = current_error();
+  // The handler that we are called from is never left, and its exception would stay for good.
+  abi::__cxa_end_catch();
+  for (;;) running_->fiber.suspend();
 }
 
 Location Cluster::location_from_fiber(Pc pc) {
@@ -475,7 +496,7 @@ void Cluster::thread_exited(Thread& thread) {
     return;
   }
   if (wgmma_left_at_exit(thread)) return;
-  if (watch_) watch_->left_barriers(thread);
+  if (watch_) watch_->left_barriers(thread, thread.cluster_arrived && thread.cluster_phase == cluster_phase_);
   if (watch_) watch_->exited(thread);
   if (dead_) return;
   if (warp.exited == warp.lanes.size()) {
@@ -506,8 +527,8 @@ void Cluster::finish() {
       const NamedBarrier& named = cta->named[id];
       if (named.arrived == 0) continue;
       add_finding(named.members.back()->lanes[0], nullptr, "EXIT-BARRIER",
-                  fmt::format("the kernel ended with named barrier {} ({}) of cta {} half full: {} of {} threads", id,
-                              named.name, cta->rank, named.arrived, named.expected),
+                  fmt::format("the kernel ended with {} of cta {} half full: {} of {} threads", named.text(id),
+                              cta->rank, named.arrived, named.expected),
                   {});
       return;
     }

@@ -13,28 +13,18 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <ranges>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "frames.hpp"
+#include "line_table.hpp"
+
 namespace warploom::loom {
 namespace {
-
-constexpr std::string_view kIncludeTree = "include/warploom/";
-
-/// Position of `part` where it starts a path component; the last one, because the tree itself may lie below any name.
-size_t find_component(std::string_view path, std::string_view part) {
-  for (size_t at = path.rfind(part); at != std::string_view::npos; at = path.rfind(part, at - 1)) {
-    if (at == 0 || path[at - 1] == '/') return at;
-  }
-  return std::string_view::npos;
-}
-
-/// The standard library's inline frames (std::apply, std::invoke) are neither ours nor the line a user looks for.
-bool is_standard_header(std::string_view path) {
-  return path.find("/include/c++/") != std::string_view::npos || path.find("/c++/v1/") != std::string_view::npos;
-}
 
 std::string source_root() {
 #ifdef WARPLOOM_SOURCE_ROOT
@@ -50,47 +40,6 @@ std::string source_root() {
   return root;
 }
 
-struct Frame {
-  std::string path;  // "" when unknown
-  uint32_t line = 0;
-  std::string function;
-  bool library = false;
-  bool standard = false;
-
-  bool within(std::string_view part) const {
-    return find_component(path, std::string(kIncludeTree) + std::string(part)) != std::string_view::npos;
-  }
-  /// The library's own instantiations: a kernel's entry point, in which no user's line stands.
-  bool entry() const { return find_component(path, "src/kernels/") != std::string_view::npos; }
-
-  SourceLine short_form() const {
-    SourceLine result;
-    if (!path.empty() && line != 0) {
-      result.file = short_path(path);
-      result.line = line;
-    }
-    result.function = function;
-    return result;
-  }
-};
-
-Frame make_frame(const char* file, int line, Dwarf_Die* function) {
-  Frame frame;
-  if (file != nullptr && line > 0) {
-    frame.path = file;
-    frame.line = static_cast<uint32_t>(line);
-  }
-  const char* name = function != nullptr ? dwarf_diename(function) : nullptr;
-  if (name != nullptr) frame.function = short_function(name);
-  // Without a line, the place where the function was declared still says whose frame it is.
-  const char* owner = frame.path.empty() && function != nullptr ? dwarf_decl_file(function) : file;
-  if (owner != nullptr) {
-    frame.library = is_library_file(owner);
-    frame.standard = is_standard_header(owner);
-  }
-  return frame;
-}
-
 class Symbols {
  public:
   static Symbols& instance() {
@@ -103,7 +52,8 @@ class Symbols {
     if (const auto known = cache_.find(return_address); known != cache_.end()) return known->second;
     Location location;
     // A return address is the instruction after the call, which may belong to the next line or the next function.
-    if (return_address != nullptr) location = resolve(reinterpret_cast<uintptr_t>(return_address) - 1);
+    if (return_address != nullptr)
+      location = or_begin_anew([&] { return resolve(reinterpret_cast<uintptr_t>(return_address) - 1); });
     return cache_.emplace(return_address, std::move(location)).first->second;
   }
 
@@ -111,12 +61,28 @@ class Symbols {
   enum class Owner : uint8_t { kernel, nobody_known, library };
   Owner owner(const void* return_address) {
     const std::lock_guard lock(mutex_);
-    const auto [known, fresh] = owners_.try_emplace(return_address, Owner::library);
-    if (fresh) known->second = find_owner(return_address);
-    return known->second;
+    if (const auto known = owners_.find(return_address); known != owners_.end()) return known->second;
+    const Owner found = or_begin_anew([&] { return find_owner(return_address); });
+    owners_.emplace(return_address, found);
+    return found;
   }
 
  private:
+  /// libdw that has found no memory is in an unknown state: it is left alone, and the next caller has another.
+  template <class Find>
+  auto or_begin_anew(Find&& find) -> decltype(find()) {
+    try {
+      if (dwfl_ == nullptr) begin();
+      return find();
+    } catch (const LibdwHasNoMemory&) {
+      dwfl_ = nullptr;
+      throw;
+    }
+  }
+  struct LibdwHasNoMemory : std::bad_alloc {};
+  /// libdw would end the process.
+  [[noreturn]] static void no_memory() { throw LibdwHasNoMemory(); }
+
   Owner find_owner(const void* return_address) {
     const Dwarf_Addr pc = reinterpret_cast<uintptr_t>(return_address) - 1;
     Dwfl_Module* module = module_at(pc);
@@ -124,14 +90,15 @@ class Symbols {
     const char* name = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     if (name == nullptr || is_runtime_library(name)) return Owner::library;
     const std::vector<Frame> frames = inline_frames(module, pc);
-    if (frames.empty()) return Owner::nobody_known;
-    const bool kernel = std::any_of(frames.begin(), frames.end(), [](const Frame& frame) {
-      return !frame.path.empty() && !frame.library && !frame.standard && !frame.entry();
-    });
-    return kernel ? Owner::kernel : Owner::library;
+    if (!frames.empty()) return holds_kernel(frames) ? Owner::kernel : Owner::library;
+    const auto carried = carried_lines(module, pc);
+    return !carried ? Owner::nobody_known : carried->kernel ? Owner::kernel : Owner::library;
   }
 
-  Symbols() : dwfl_(dwfl_begin(&callbacks_)) { report_modules(); }
+  void begin() {
+    dwfl_ = dwfl_begin(&callbacks_);
+    report_modules();
+  }
 
   void report_modules() {
     if (dwfl_ == nullptr) return;
@@ -151,24 +118,24 @@ class Symbols {
     Dwfl_Module* module = module_at(pc);
     if (module == nullptr) return {};
     const std::vector<Frame> frames = inline_frames(module, pc);
-    if (frames.empty()) return from_symbol_table(module, pc);
+    if (!frames.empty()) return location_of(frames);
+    if (const auto carried = carried_lines(module, pc)) return carried->at;
+    return from_symbol_table(module, pc);
+  }
 
-    auto first = [&](auto&& wanted) -> const Frame* {
-      const auto found = std::find_if(frames.begin(), frames.end(), wanted);
-      return found == frames.end() ? nullptr : &*found;
-    };
-    // Every operation ends in `arch`; the layer above it says which of the library's operations this is.
-    const Frame* library = first([](const Frame& frame) { return frame.library && !frame.within("arch/"); });
-    if (library == nullptr) library = &frames.front();
-    const Frame* user = first([](const Frame& frame) { return !frame.library && !frame.standard && !frame.entry(); });
-    // What the skeleton does on a kernel's behalf stands in no user's line.
-    if (user == nullptr) user = first([](const Frame& frame) { return frame.within("warp/skeleton.hpp"); });
-    if (user == nullptr) user = &frames.back();
-    return {.user = user->short_form(), .library = library->short_form()};
+  /// Of a function of the installed archive, which has no debug information.
+  std::optional<LineTable::Lines> carried_lines(Dwfl_Module* module, Dwarf_Addr pc) {
+    if (!table_) table_.emplace(carried_line_table());
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* name = dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr) return std::nullopt;
+    return table_->find(name, symbol.st_size, offset);
   }
 
   /// clang writes no .debug_aranges, which is all that dwfl_module_addrdie looks at.
   static Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr* bias) {
+    if (Dwarf* dwarf = dwfl_module_getdwarf(module, bias); dwarf != nullptr) dwarf_new_oom_handler(dwarf, &no_memory);
     if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias); unit != nullptr && dwarf_haspc(unit, pc - *bias) > 0)
       return unit;
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, bias)) != nullptr;) {
@@ -202,7 +169,9 @@ class Symbols {
     for (Dwarf_Die& scope : path | std::views::reverse) {
       frames.push_back(make_frame(file, line, &scope));
       if (dwarf_tag(&scope) == DW_TAG_subprogram) break;
-      call_site(unit, &scope, &file, &line);
+      const CallSite from = call_site(unit, &scope);
+      file = from.file;
+      line = from.line;
     }
     if (frames.empty() && line > 0) {
       frames.push_back(make_frame(file, line, nullptr));
@@ -244,23 +213,6 @@ class Symbols {
     return false;
   }
 
-  static void call_site(Dwarf_Die* unit, Dwarf_Die* inlined, const char** file, int* line) {
-    *file = nullptr;
-    *line = 0;
-    Dwarf_Attribute attribute;
-    Dwarf_Word index = 0;
-    Dwarf_Word number = 0;
-    Dwarf_Files* files = nullptr;
-    size_t count = 0;
-    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &index) != 0 ||
-        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) != 0 ||
-        dwarf_getsrcfiles(unit, &files, &count) != 0 || index >= count) {
-      return;
-    }
-    *file = dwarf_filesrc(files, index, nullptr, nullptr);
-    *line = static_cast<int>(number);
-  }
-
   /// Without debug information the symbol table still names the function that holds the code: the outermost frame.
   static Location from_symbol_table(Dwfl_Module* module, Dwarf_Addr pc) {
     GElf_Off offset = 0;
@@ -284,7 +236,8 @@ class Symbols {
                                                 .debuginfo_path = nullptr};
 
   std::mutex mutex_;  // libdw is not thread-safe
-  Dwfl* dwfl_;
+  Dwfl* dwfl_ = nullptr;
+  std::optional<LineTable> table_;  // once it is asked
   std::unordered_map<const void*, Location> cache_;
   std::unordered_map<const void*, Owner> owners_;
 };

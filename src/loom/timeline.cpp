@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "types/no_throw.hpp"
 #include "warploom/loom/event.hpp"
 
 namespace warploom::loom {
@@ -232,9 +233,7 @@ std::string axis_text(const Axis& axis, size_t margin) {
   return text + '\n';
 }
 
-}  // namespace
-
-std::string render_timeline(const EventLog& log, const TimelineOptions& options) {
+std::string drawn(const EventLog& log, const TimelineOptions& options) {
   struct Cta {
     std::map<uint32_t, std::map<uint32_t, std::vector<Interval>>> roles;  // by name index, then by warp
     std::map<uint32_t, std::vector<Interval>> waits;                      // by warp
@@ -318,6 +317,12 @@ std::string render_timeline(const EventLog& log, const TimelineOptions& options)
                       any_peak ? "; ≤n: TMA boxes in flight at once at most, the height of █" : "",
                       any_times ? "; nx: how often it happened, at █" : "");
   return text;
+}
+
+}  // namespace
+
+std::string render_timeline(const EventLog& log, const TimelineOptions& options) {
+  return sentence_of([&] { return drawn(log, options); });
 }
 
 }  // namespace warploom::loom

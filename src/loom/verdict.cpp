@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "loom/program.hpp"
+#include "types/no_throw.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -22,6 +23,11 @@ constexpr size_t frontier_limit = 100'000;
 constexpr uint64_t most_orders = 720;
 /// Of so many schedules one is random, as long as there are decisions to be tried.
 constexpr uint64_t random_every = 3;
+
+/// Refused for what the process has, and not for what the schedule is.
+bool ran_out(ErrorCode code) {
+  return code == ErrorCode::out_of_memory || code == ErrorCode::no_threads || code == ErrorCode::internal;
+}
 
 /// Those tried first: every policy, every fault, each of two CTAs of a cluster last.
 std::vector<Schedule> fixed_schedules(const Schedule& base, uint32_t ctas) {
@@ -52,7 +58,8 @@ struct Trial {
   std::string wrong;
   bool good() const { return outcome.ok() && wrong.empty(); }
   std::string code() const {
-    return outcome.ok() ? wrong.empty() ? "" : "wrong result" : outcome.report.findings.front().code;
+    if (outcome.ok()) return wrong.empty() ? "" : "wrong result";
+    return outcome.report.findings.empty() ? "LAUNCH" : outcome.report.findings.front().code;
   }
 };
 
@@ -78,7 +85,7 @@ class Explorer {
 
     // The usual course is run whatever was tried before: what one run says of all schedules, this run says.
     const Trial first = attempt(options_.run.schedule);
-    if (first.outcome.refused) return refuse(first.outcome.report.findings.front().message);
+    if (first.outcome.refused) return refuse(first.outcome);
     verdict_.launched = first.outcome.launched;
     if (!goes_on) state_.done = 1;
     if (!first.good()) return failed(first, options_.run.schedule);
@@ -104,7 +111,7 @@ class Explorer {
       const Trial trial = attempt(schedule);
       if (trial.outcome.refused) {
         // Of the fixed ones, some launches do not have all.
-        if (!fixed) return refuse(trial.outcome.report.findings.front().message);
+        if (!fixed || ran_out(trial.outcome.refusal)) return refuse(trial.outcome);
         ++state_.skipped;
         continue;
       }
@@ -127,8 +134,14 @@ class Explorer {
     return std::move(verdict_);
   }
 
-  Verdict refuse(std::string why) {
+  Verdict refuse(const Outcome& outcome) {
+    const std::vector<Finding>& findings = outcome.report.findings;
+    return refuse(findings.empty() ? out_of_memory_sentence : findings.front().message, outcome.refusal);
+  }
+
+  Verdict refuse(std::string why, ErrorCode code = ErrorCode::bad_argument) {
     verdict_.refusal = std::move(why);
+    verdict_.refusal_code = code;
     state_ = options_.from;
     return finish(Verdict::Kind::refused);
   }
@@ -298,7 +311,16 @@ class Explorer {
 
 }  // namespace
 
-Verdict check(const Subject& subject, const CheckOptions& options) { return Explorer(subject, options).run(); }
+Verdict check(const Subject& subject, const CheckOptions& options) {
+  return no_throw<Verdict>([&] { return Explorer(subject, options).run(); },
+                           [](Error error) {
+                             Verdict verdict;
+                             verdict.kind = Verdict::Kind::refused;
+                             verdict.refusal = std::move(error.message);
+                             verdict.refusal_code = error.code;
+                             return verdict;
+                           });
+}
 
 namespace {
 

@@ -57,20 +57,24 @@ LayoutFault fault_of(const Layout& l) {
   if (l.stride < l.inner)
     return {Fault::short_stride, fmt::format("{} of {} are {} elements apart but {} long; {} works", l.lines, l.name,
                                              l.stride, l.inner, least_stride(l))};
+  // Before the next: there is no multiple of anything behind the largest number.
+  if (l.stride >= largest_stride_bytes / size_of(l.type))
+    return {Fault::short_stride, fmt::format("{} of {} are {} elements apart; they must be less than 2^40 bytes apart",
+                                             l.lines, l.name, l.stride)};
   if (l.stride % l.unit != 0)
     return {Fault::stride, fmt::format("{} of {} are {} elements apart; a multiple of {} (16 bytes) is needed, so pad "
                                        "them to {}",
                                        l.lines, l.name, l.stride, l.unit, round_up(l.stride, l.unit))};
-  if (l.stride >= largest_stride_bytes / size_of(l.type))
-    return {Fault::short_stride, fmt::format("{} of {} are {} elements apart; they must be less than 2^40 bytes apart",
-                                             l.lines, l.name, l.stride)};
+  // Where a matrix alone is longer, no distance would do, and the product might be more than a number holds.
+  const bool within_reach = static_cast<double>(l.outer) * static_cast<double>(l.stride) <
+                            static_cast<double>(largest_stride_bytes / size_of(l.type));
   if (l.batch > 1 &&
       (l.batch_stride < 0 || l.batch_stride % l.unit != 0 || l.batch_stride >= largest_stride_bytes / size_of(l.type)))
     return {Fault::batch_stride,
-            fmt::format("matrices of {} are {} elements apart; {} and less than 2^40 bytes is possible, such as {}",
-                        l.name, l.batch_stride,
+            fmt::format("matrices of {} are {} elements apart; {} and less than 2^40 bytes is possible{}", l.name,
+                        l.batch_stride,
                         l.unit > 1 ? fmt::format("a multiple of {} (16 bytes)", l.unit) : "any distance from 0",
-                        least_batch_stride(l))};
+                        within_reach ? fmt::format(", such as {}", least_batch_stride(l)) : "")};
   if (span(l) > largest_span_bytes)
     return {Fault::span, fmt::format("{} is {:.3g} bytes from end to end, more than 2^47, which a process can address",
                                      l.name, span(l))};
@@ -100,16 +104,13 @@ Layout layout_of_b_scales(const GemmProblem& p) {
           round_up(all, 4), p.batch, p.b_scales.batch_stride, 16,         4};
 }
 
-bool dense(const Layout& l) {
-  const int64_t matrix = (l.outer - 1) * l.stride + l.inner;
-  const int64_t row_of_all = (l.batch - 1) * l.batch_stride + l.inner;
-  return l.batch <= 1 || l.batch_stride >= matrix || (l.batch_stride >= l.inner && l.stride >= row_of_all);
-}
-
-bool overlap(const Layout& x, const Layout& y) {
-  const auto x_begin = reinterpret_cast<uintptr_t>(x.data), y_begin = reinterpret_cast<uintptr_t>(y.data);
-  const auto x_end = x_begin + static_cast<uintptr_t>(span(x)), y_end = y_begin + static_cast<uintptr_t>(span(y));
-  return x_begin < y_end && y_begin < x_end;
+StridedBytes bytes_of(const Layout& l) {
+  const int64_t element = size_of(l.type);
+  // A single row or matrix may say anything about its stride.
+  return {.begin = reinterpret_cast<uintptr_t>(l.data),
+          .width = l.inner * element,
+          .outer = {l.outer, l.outer > 1 ? l.stride * element : 0},
+          .batch = {l.batch, l.batch > 1 ? l.batch_stride * element : 0}};
 }
 
 }  // namespace warploom

@@ -2,6 +2,7 @@
 // element's own alignment for C, D and bias.
 #pragma once
 
+#include "plan/overlap.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom {
@@ -33,9 +34,8 @@ struct LayoutFault {
 LayoutFault fault_of(const Layout& layout);
 int64_t least_stride(const Layout& layout);
 int64_t least_batch_stride(const Layout& layout);
-/// No element lies where another does.
-bool dense(const Layout& layout);
-bool overlap(const Layout& x, const Layout& y);
+/// What it lies on. The layout has no fault.
+StridedBytes bytes_of(const Layout& layout);
 
 Layout layout_of_a(const GemmProblem& problem);
 Layout layout_of_b(const GemmProblem& problem);

@@ -1,5 +1,7 @@
 // Which GEMMs can run. Every rule stands beside its cure: `why_not` speaks the first broken one, `nearest_that_runs`
 // cures them one after the other.
+#include "plan/gemm_legal.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 
 #include "kernels/gemm_params.hpp"
 #include "plan/gemm_layout.hpp"
+#include "types/no_throw.hpp"
 
 namespace warploom {
 namespace {
@@ -264,14 +267,14 @@ Broken memory(const GemmProblem& p, Chip) {
   const Layout d = layout_of_d(p);
   if (LayoutFault fault = fault_of(d); fault.fault != Fault::none)
     return {std::move(fault.sentence), &mend_or_leave_out<&GemmProblem::d, &layout_of_d, &no_rows>};
-  if (!dense(d))
+  if (overlaps_itself(bytes_of(d)))
     return {fmt::format("matrices of D are {} elements apart and overlap; {} works", p.d.batch_stride,
                         least_batch_stride(d)),
             [](GemmProblem& q) { q.d.batch_stride = least_batch_stride(layout_of_d(q)); }};
   for (const Reader& reader : readers) {
     if (!reader.used(p)) continue;
     const Layout other = reader.layout(p);
-    if (!overlap(d, other)) continue;
+    if (!share_a_byte(bytes_of(d), bytes_of(other))) continue;
     if (reader.layout == &layout_of_c) {
       if (c_is_d(p)) continue;
       return {"C and D overlap; C may be D itself, with the same type and strides, or lie elsewhere",
@@ -306,44 +309,90 @@ Broken tiles(const GemmProblem& p, Chip chip) {
           &shrink};
 }
 
-Broken first_broken(const GemmProblem& p, Chip chip) {
-  for (auto rule : {&extents, &values, &operand_types, &other_types, &compiled, &tiles, &memory})
-    if (Broken broken = rule(p, chip); !broken.sentence.empty()) return broken;
+struct Rule {
+  Broken (*broken)(const GemmProblem&, Chip);
+  ErrorCode code;
+};
+constexpr Rule rules[] = {
+    {&extents, ErrorCode::bad_argument},      {&values, ErrorCode::bad_argument},
+    {&operand_types, ErrorCode::unsupported}, {&other_types, ErrorCode::unsupported},
+    {&compiled, ErrorCode::unsupported},      {&tiles, ErrorCode::unsupported},
+    {&memory, ErrorCode::bad_argument},
+};
+
+struct BrokenRule {
+  Broken broken = {};
+  ErrorCode code = ErrorCode::none;
+};
+BrokenRule first_broken(const GemmProblem& p, Chip chip) {
+  for (const Rule& rule : rules)
+    if (Broken broken = rule.broken(p, chip); !broken.sentence.empty()) return {std::move(broken), rule.code};
   return {};
 }
 
 }  // namespace
 
-std::string why_not(const GemmProblem& problem, Chip chip) { return first_broken(problem, chip).sentence; }
+Error trouble_with(const GemmProblem& problem, Chip chip) {
+  BrokenRule found = first_broken(problem, chip);
+  return {std::move(found.broken.sentence), found.code};
+}
 
-std::string why_not(const GemmProblem& p, const GemmConfig& config) {
+Error trouble_with_memory(const GemmProblem& problem) {
+  Broken found = memory(problem, {});
+  const ErrorCode code = found.sentence.empty() ? ErrorCode::none : ErrorCode::bad_argument;
+  return {std::move(found.sentence), code};
+}
+
+Error trouble_with(const GemmProblem& p, const GemmConfig& config) {
   const Chip chip = config.shape.chip;
-  if (std::string reason = why_not(p, chip); !reason.empty()) return reason;
+  if (Error trouble = trouble_with(p, chip); trouble.code != ErrorCode::none) return trouble;
   if (distance(p, config) != 0)
-    return fmt::format("configuration {} is for {}; this problem has A in {} {}, B in {} {}, {}, as {} does",
-                       config.key, compiled_for(config), name_of(p.a.type), name_of(p.a.major), name_of(p.b.type),
-                       name_of(p.b.major), name_of(p.scaling), nearest_config(p, chip).key);
+    return {fmt::format("configuration {} is for {}; this problem has A in {} {}, B in {} {}, {}, as {} does",
+                        config.key, compiled_for(config), name_of(p.a.type), name_of(p.a.major), name_of(p.b.type),
+                        name_of(p.b.major), name_of(p.scaling), nearest_config(p, chip).key)};
   if (!countable(p, config)) {
     const auto configs = gemm_configs(chip);
     const auto larger = std::find_if(configs.begin(), configs.end(), [&](const GemmConfig& other) {
       return distance(p, other) == 0 && countable(p, other);
     });
-    return fmt::format("{} x {} x {} outputs are too many tiles for configuration {}; {} has larger ones", p.batch, p.m,
-                       p.n, config.key, larger->key);
+    return {fmt::format("{} x {} x {} outputs are too many tiles for configuration {}; {} has larger ones", p.batch,
+                        p.m, p.n, config.key, larger->key),
+            ErrorCode::unsupported};
   }
-  return {};
+  return {{}, ErrorCode::none};
 }
 
-GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip) {
+std::string why_not(const GemmProblem& problem, Chip chip) {
+  return sentence_of([&] { return first_broken(problem, chip).broken.sentence; });
+}
+
+std::string why_not(const GemmProblem& problem, const GemmConfig& config) {
+  return sentence_of([&] { return trouble_with(problem, config).message; });
+}
+
+namespace {
+
+GemmProblem cured(const GemmProblem& problem, Chip chip) {
   GemmProblem p = problem;
   // A cure may break a rule further up, which is then cured in turn; each makes the problem smaller or more regular.
   for (int step = 0; step < 1000; ++step) {
-    const Broken broken = first_broken(p, chip);
+    const Broken broken = first_broken(p, chip).broken;
     if (broken.sentence.empty() || broken.cure == nullptr) return p;
     broken.cure(p);
   }
   p.m = p.n = p.k = 0;
   return p;
+}
+
+}  // namespace
+
+GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip) {
+  return no_throw<GemmProblem>([&] { return cured(problem, chip); },
+                               [&](const Error&) {
+                                 GemmProblem none = problem;
+                                 none.m = none.n = none.k = none.batch = 0;
+                                 return none;
+                               });
 }
 
 }  // namespace warploom

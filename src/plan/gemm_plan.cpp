@@ -2,9 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "kernels/gemm_params.hpp"
 #include "plan/gemm_costs.hpp"
+#include "plan/gemm_legal.hpp"
+#include "plan/plan_cache.hpp"
+#include "types/no_throw.hpp"
 
 namespace warploom {
 namespace {
@@ -90,24 +95,26 @@ GemmPlan cheapest(const GemmProblem& p, const GemmConfig& config, const ChipLimi
   return best;
 }
 
-std::string too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
+Error too_few_sms(const GemmConfig& config, const ChipLimits& chip) {
   const int size = config.shape.cluster_size();
-  if (chip.sms >= size) return {};
-  return fmt::format("a chip of {} cannot hold a cluster of {}, as {} has", counted(chip.sms, "SM"),
-                     counted(size, "CTA"), config.key);
+  if (chip.sms >= size) return {{}, ErrorCode::none};
+  return {fmt::format("a chip of {} cannot hold a cluster of {}, as {} has", counted(chip.sms, "SM"),
+                      counted(size, "CTA"), config.key),
+          ErrorCode::unsupported};
 }
 
 }  // namespace
 
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip) {
-  return gemm_plans(problem, chip, costs_of(chip.chip));
+  return no_throw<std::vector<GemmPlan>>([&] { return gemm_plans(problem, chip, costs_of(chip.chip)); },
+                                         [](const Error&) { return std::vector<GemmPlan>{}; });
 }
 
 std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& chip, const GemmCosts& costs) {
   std::vector<GemmPlan> plans;
-  if (!why_not(problem, chip.chip).empty()) return plans;
+  if (trouble_with(problem, chip.chip).code != ErrorCode::none) return plans;
   for (const GemmConfig& config : gemm_configs(chip.chip))
-    if (too_few_sms(config, chip).empty() && why_not(problem, config).empty())
+    if (too_few_sms(config, chip).code == ErrorCode::none && trouble_with(problem, config).code == ErrorCode::none)
       plans.push_back(cheapest(problem, config, chip, costs));
   std::sort(plans.begin(), plans.end(), [](const GemmPlan& x, const GemmPlan& y) {
     return x.predicted_us != y.predicted_us ? x.predicted_us < y.predicted_us : x.config < y.config;
@@ -115,29 +122,67 @@ std::vector<GemmPlan> gemm_plans(const GemmProblem& problem, const ChipLimits& c
   return plans;
 }
 
-Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip) {
-  if (std::string reason = why_not(problem, chip.chip); !reason.empty()) return Error{reason};
-  std::vector<GemmPlan> plans = gemm_plans(problem, chip);
+Result<GemmPlan> make_plan(const GemmProblem& problem, const ChipLimits& chip) {
+  if (Error trouble = trouble_with(problem, chip.chip); trouble.code != ErrorCode::none) return trouble;
+  std::vector<GemmPlan> plans = gemm_plans(problem, chip, costs_of(chip.chip));
   if (plans.empty())
     return Error{
-        fmt::format("a chip of {} is too small for every configuration of this problem", counted(chip.sms, "SM"))};
+        fmt::format("a chip of {} is too small for every configuration of this problem", counted(chip.sms, "SM")),
+        ErrorCode::unsupported};
   return std::move(plans.front());
 }
 
-Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits, const ChipLimits& chip) {
-  if (std::string reason = why_not(problem, config); !reason.empty()) return Error{reason};
-  if (std::string reason = too_few_sms(config, chip); !reason.empty()) return Error{reason};
+Result<GemmPlan> make_plan(const GemmProblem& problem, const GemmConfig& config, int splits, const ChipLimits& chip) {
+  if (Error trouble = trouble_with(problem, config); trouble.code != ErrorCode::none) return trouble;
+  if (Error trouble = too_few_sms(config, chip); trouble.code != ErrorCode::none) return trouble;
   if (splits < 0 || splits > most_splits)
     return Error{
         fmt::format("{} splits are not possible; 1 to {} are, or 0 for the planner's choice", splits, most_splits)};
   if (splits > 1 && config.shape.cluster_k > 1)
     return Error{fmt::format("{} shares K among the {} CTAs of a cluster; 1 is the only number of splits", config.key,
-                             config.shape.cluster_k)};
+                             config.shape.cluster_k),
+                 ErrorCode::unsupported};
   if (splits > 1 && config.shape.partial_floats == 0)
     return Error{
-        fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key)};
+        fmt::format("{} does not split K; its tiles are large, and 1 is the only number of splits", config.key),
+        ErrorCode::unsupported};
   const GemmCosts costs = costs_of(config.shape.chip);
   return splits == 0 ? cheapest(problem, config, chip, costs) : plan_of(problem, config, splits, chip, costs);
+}
+
+namespace {
+
+/// A plan that was made before for such a problem, or what `make` makes now.
+template <class Make>
+Result<GemmPlan> kept_or_made(const PlanKey& key, const GemmProblem& problem, Make&& make) {
+  PlanCache& cache = PlanCache::instance();
+  if (std::optional<GemmPlan> plan = cache.find(key)) {
+    if (Error trouble = trouble_with_memory(problem); trouble.code != ErrorCode::none) return trouble;
+    return std::move(*plan);
+  }
+  Result<GemmPlan> plan = make();
+  if (plan) cache.keep(key, *plan);
+  return plan;
+}
+
+/// Those of the library stay what they are.
+bool is_ours(const GemmConfig& config) {
+  const std::span<const GemmConfig> ours = gemm_configs(config.shape.chip);
+  return !std::less<>()(&config, ours.data()) && std::less<>()(&config, ours.data() + ours.size());
+}
+
+}  // namespace
+
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip) {
+  return no_throw(
+      [&] { return kept_or_made({problem, chip, nullptr, 0}, problem, [&] { return make_plan(problem, chip); }); });
+}
+
+Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits, const ChipLimits& chip) {
+  return no_throw([&] {
+    const auto make = [&] { return make_plan(problem, config, splits, chip); };
+    return is_ours(config) ? kept_or_made({problem, chip, &config, splits}, problem, make) : make();
+  });
 }
 
 }  // namespace warploom

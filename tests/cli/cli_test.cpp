@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cli/safetensors.hpp"
+#include "cli/whole_file.hpp"
 #include "support/json.hpp"
 #include "support/program.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
@@ -61,7 +62,7 @@ TEST(Cli, ScheduleFromItsParts) {
 
 TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
   const auto sites =
-      warploom::test::parse_json(program("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text);
+      warploom::test::parse_json(program("run blockwise-fp8 --m 128 --n 128 --k 1200 --sites --json").text)["sites"];
   size_t site = 0;
   while (site < sites.size() &&
          !(sites[site]["operation"] == "mbarrier.arrive" && sites[site]["object"] == "accum.empty"))
@@ -82,7 +83,7 @@ TEST(Cli, FindingsGiveExitCodeOneAndAReport) {
 TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
   const std::pair<const char*, const char*> cases[] = {
       {"run blockwise-fp9", "there is no kernel 'blockwise-fp9'"},
-      {"run blockwise-fp8 --m -1", "must lie between 0 and"},
+      {"run blockwise-fp8 --m -1", "--m is a number from 0 to 16777216, not '-1'"},
       {"run blockwise-fp8 --m 1000000 --k 1000000", "too large"},
       {"run blockwise-fp8 --config 9sm", "there is no configuration '9sm'; the nearest are e4m3-blocks-"},
       {"run blockwise-fp8 --config e4m3-blocks-128x128-2sm-2x3", "the nearest are e4m3-blocks-128x128-2sm-2x1, "},
@@ -112,7 +113,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run gemm --on loom:sm90 --config bf16-kk-128x256-coop-2x3",
        "there is no configuration 'bf16-kk-128x256-coop-2x3'; the nearest are bf16-kk-128x256-coop-2x1, "},
       {"run gemm --splits 17", "17 splits are not possible"},
-      {"run gemm --m -1", "must lie between 0 and"},
+      {"run gemm --m -1", "--m is a number from 0 to 16777216"},
       {"run gemm --m 100000 --n 100000", "too large"},
       {"run gemm --tensors /nowhere.safetensors", "cannot open '/nowhere.safetensors'"},
       {"run gemm --tensors /tmp", "'/tmp' is a directory"},
@@ -122,8 +123,8 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"run blockwise-fp8 --b-scales columns", "--b-scales is one of blocks, rows"},
       {"run blockwise-fp8 --config e4m3-rows-64x16-1sm-1x1-swap", "as e4m3-blocks-128x128-2sm-2x1 does"},
       {"plan gemm --d-type e5m2", "D is e5m2; it may be bf16, f16, f32 or e4m3; --d-type e4m3 works"},
-      {"run gemm --sms -1", "--sms is 0 or more, not -1"},
-      {"plan gemm --sms -1", "--sms is 0 or more, not -1"},
+      {"run gemm --sms -1", "--sms is a number from 0 to 1000000, not '-1'"},
+      {"plan gemm --sms -1", "--sms is a number from 0 to 1000000, not '-1'"},
       {"bench", "this program was built without CUDA and can only --list"},
       {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
       {"bench --list --kind int8", "there are no cases of kind 'int8'"},
@@ -183,7 +184,7 @@ TEST(Cli, ACommandLineThatIsNoneIsAnsweredInJsonToo) {
 
 TEST(Cli, PossibleAlterationsAreNamed) {
   const std::string run = "run gemm --m 64 --n 64 --k 64";
-  const auto sites = warploom::test::parse_json(program(run + " --sites --json").text);
+  const auto sites = warploom::test::parse_json(program(run + " --sites --json").text)["sites"];
   size_t seen = 0;
   for (const size_t count : {size_t{1}, size_t{2}, size_t{3}})
     for (const auto& site : sites) {
@@ -205,7 +206,7 @@ TEST(Cli, MachineAndKernels) {
   EXPECT_NE(program("machine").text.find("loom:sm100"), std::string::npos);
   EXPECT_NE(program("machine").text.find("exact: "), std::string::npos);
   EXPECT_EQ(warploom::test::parse_json(program("machine --json").text)["numerics"].size(), 2u);
-  const auto kernels = warploom::test::parse_json(program("kernels --json").text);
+  const auto kernels = warploom::test::parse_json(program("kernels --json").text)["kernels"];
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_100"; }),
             static_cast<long>(warploom::gemm_configs(warploom::Chip::sm100).size()));
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["target"] == "sm_90"; }),
@@ -216,7 +217,7 @@ TEST(Cli, MachineAndKernels) {
 
 /// Where a build has a part of the configurations, every command says what it takes in place of what.
 TEST(Cli, ConfigurationsThatAreNotBuiltAreNamed) {
-  const auto kernels = warploom::test::parse_json(program("kernels --json").text);
+  const auto kernels = warploom::test::parse_json(program("kernels --json").text)["kernels"];
   const long built =
       std::count_if(kernels.begin(), kernels.end(), [](const auto& row) { return row["built"] == true; });
   const bool all = built == static_cast<long>(kernels.size());
@@ -236,7 +237,7 @@ TEST(Cli, ConfigurationsThatAreNotBuiltAreNamed) {
   int substituted = 0, checks_say_so = 0;
   for (const char* shape : {" --m 64 --n 128 --k 64", " --m 200 --n 300 --k 64", " --m 130 --n 24 --k 640",
                             " --m 9 --n 640 --k 64", " --m 300 --n 200 --k 64", " --m 24 --n 24 --k 640"}) {
-    const auto plans = warploom::test::parse_json(program(std::string("plan gemm --json") + shape).text);
+    const auto plans = warploom::test::parse_json(program(std::string("plan gemm --json") + shape).text)["plans"];
     if (plans[0]["built"] == true) continue;
     ++substituted;
     const std::string wanted = plans[0]["config"];
@@ -332,7 +333,8 @@ TEST(Cli, GemmOnTheLoom) {
 }
 
 TEST(Cli, GemmMutantsAreReported) {
-  const auto sites = warploom::test::parse_json(program("run gemm --m 64 --n 64 --k 1200 --sites --json").text);
+  const auto sites =
+      warploom::test::parse_json(program("run gemm --m 64 --n 64 --k 1200 --sites --json").text)["sites"];
   const auto site = std::find_if(sites.begin(), sites.end(), [](const auto& candidate) {
     return candidate["operation"] == "mbarrier.arrive" && candidate["object"] == "input.empty";
   });
@@ -348,7 +350,8 @@ TEST(Cli, PlanNamesTheChoiceAndTheOthers) {
   EXPECT_EQ(output.code, 0);
   EXPECT_NE(output.text.find("predicted"), std::string::npos) << output.text;
   EXPECT_NE(output.text.find("times as long"), std::string::npos) << output.text;
-  const auto json = warploom::test::parse_json(program("plan blockwise-fp8 --m 64 --n 4096 --k 7168 --json").text);
+  const auto json =
+      warploom::test::parse_json(program("plan blockwise-fp8 --m 64 --n 4096 --k 7168 --json").text)["plans"];
   ASSERT_GT(json.size(), 1u);
   double before = 0;
   for (const auto& plan : json) {
@@ -380,6 +383,11 @@ struct Folder {
   std::string file(const char* name) const { return (path / name).string(); }
 };
 
+/// "" or why the file could not be written.
+std::string write_tensors(const std::string& path, const std::vector<warploom::cli::NamedTensor>& tensors) {
+  return warploom::cli::write_whole(path, warploom::cli::to_safetensors(tensors)).sentence;
+}
+
 TEST(Cli, TensorsFromAFileToAFile) {
   using warploom::DType;
   const Folder folder;
@@ -393,10 +401,10 @@ TEST(Cli, TensorsFromAFileToAFile) {
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = 0.5f * static_cast<float>(i);
   auto write = [&](const char* name, std::vector<int64_t> b_shape) {
     const std::string path = folder.file(name);
-    EXPECT_EQ(warploom::cli::write_safetensors(path, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
-                                                      {"b", DType::bf16, b_shape, std::as_bytes(std::span(b))},
-                                                      {"c", DType::bf16, {m, n}, std::as_bytes(std::span(c))},
-                                                      {"bias", DType::f32, {n}, std::as_bytes(std::span(bias))}}),
+    EXPECT_EQ(write_tensors(path, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                                   {"b", DType::bf16, b_shape, std::as_bytes(std::span(b))},
+                                   {"c", DType::bf16, {m, n}, std::as_bytes(std::span(c))},
+                                   {"bias", DType::f32, {n}, std::as_bytes(std::span(bias))}}),
               "");
     return path;
   };
@@ -461,17 +469,16 @@ TEST(Cli, TensorsForTheOtherKernel) {
   const std::vector<uint16_t> a(m * k), b(n * k);
   const std::vector<float> a_scales(m, 1.0f), b_scales(1, 1.0f);
   const std::string in = folder.file("in.safetensors");
-  ASSERT_EQ(
-      warploom::cli::write_safetensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
-                                            {"b", DType::bf16, {n, k}, std::as_bytes(std::span(b))},
-                                            {"a_scales", DType::f32, {1, m}, std::as_bytes(std::span(a_scales))},
-                                            {"b_scales", DType::f32, {1, 1}, std::as_bytes(std::span(b_scales))}}),
-      "");
+  ASSERT_EQ(write_tensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                               {"b", DType::bf16, {n, k}, std::as_bytes(std::span(b))},
+                               {"a_scales", DType::f32, {1, m}, std::as_bytes(std::span(a_scales))},
+                               {"b_scales", DType::f32, {1, 1}, std::as_bytes(std::span(b_scales))}}),
+            "");
   const Output scaled = program("run blockwise-fp8 --tensors " + in);
   EXPECT_EQ(scaled.code, 2);
   EXPECT_NE(scaled.text.find("with scales both must be e4m3; the kernel gemm works"), std::string::npos) << scaled.text;
-  ASSERT_EQ(warploom::cli::write_safetensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
-                                                  {"b", DType::f16, {n, k}, std::as_bytes(std::span(b))}}),
+  ASSERT_EQ(write_tensors(in, {{"a", DType::bf16, {m, k}, std::as_bytes(std::span(a))},
+                               {"b", DType::f16, {n, k}, std::as_bytes(std::span(b))}}),
             "");
   EXPECT_EQ(program("run gemm --tensors " + in).text,
             "warploom: A is bf16 and B f16; 16-bit operands are of one type, and only e4m3 and e5m2 mix\n");
@@ -502,11 +509,10 @@ TEST(Cli, ScaledTensorsFromAFile) {
   for (size_t i = 0; i < a_scales.size(); ++i) a_scales[i] = static_cast<float>(1 << i % 4);
   for (size_t i = 0; i < b_scales.size(); ++i) b_scales[i] = 0.5f * static_cast<float>(1 << i);
   const std::string in = folder.file("in.safetensors"), out = folder.file("out.safetensors");
-  ASSERT_EQ(warploom::cli::write_safetensors(
-                in, {{"a", DType::e4m3, {batch, m, k}, std::as_bytes(std::span(a))},
-                     {"b", DType::e4m3, {batch, n, k}, std::as_bytes(std::span(b))},
-                     {"a_scales", DType::f32, {batch, blocks, m}, std::as_bytes(std::span(a_scales))},
-                     {"b_scales", DType::f32, {batch, 1, blocks}, std::as_bytes(std::span(b_scales))}}),
+  ASSERT_EQ(write_tensors(in, {{"a", DType::e4m3, {batch, m, k}, std::as_bytes(std::span(a))},
+                               {"b", DType::e4m3, {batch, n, k}, std::as_bytes(std::span(b))},
+                               {"a_scales", DType::f32, {batch, blocks, m}, std::as_bytes(std::span(a_scales))},
+                               {"b_scales", DType::f32, {batch, 1, blocks}, std::as_bytes(std::span(b_scales))}}),
             "");
   const Output output = program("run blockwise-fp8 --on loom:sm100 --d-type f32 --tensors " + in + " --out " + out);
   ASSERT_EQ(output.code, 0) << output.text;

@@ -24,6 +24,7 @@ void lanes(Builder& b) {
   some(b, 4,
        {[](Builder& x) { x.among_lanes(); }, [](Builder& x) { x.matrices(); }, [](Builder& x) { x.elected(); },
         [](Builder& x) { x.hand_over(); }, [](Builder& x) { x.ring(); }, [](Builder& x) { x.named_barriers(); }});
+  if (b.one_in(4)) b.leavers();
 }
 
 void clusters(Builder& b) {
@@ -37,6 +38,8 @@ void clusters(Builder& b) {
   if (b.one_in(6)) {
     b.early_exit();
     b.cluster_phases();
+  } else if (b.one_in(4)) {
+    b.leavers();
   }
 }
 

@@ -388,6 +388,44 @@ void Builder::early_exit() {
   for (uint8_t w = 0; w < p_.warps; ++w) emit({static_cast<uint8_t>(gone), w, all_lanes}, Op::leave);
 }
 
+void Builder::leavers() {
+  const uint32_t gone = rank(), c = cell(), word = below(4);
+  const Who first{static_cast<uint8_t>(gone), 0, 1u << below(32)};
+  if (p_.ctas > 1 && one_in(2)) {
+    // A CTA arrives at the cluster barrier and exits; what it does between the two is behind its arrival.
+    const uint32_t other = (gone + 1) % p_.ctas;
+    const bool late = one_in(3), again = one_in(2);
+    if (!late) emit(first, Op::load_remote, {c, word, other});
+    for (uint8_t w = 0; w < p_.warps; ++w) emit({static_cast<uint8_t>(gone), w, all_lanes}, Op::cluster_arrive, {0});
+    if (late) emit(first, Op::load_remote, {c, word, other});
+    for (uint8_t w = 0; w < p_.warps; ++w) emit({static_cast<uint8_t>(gone), w, all_lanes}, Op::leave);
+    for (uint32_t phase = 0; phase < (again ? 2u : 1u); ++phase)
+      for (uint8_t r = 0; r < p_.ctas; ++r)
+        for (uint8_t w = 0; r != gone && w < p_.warps; ++w) {
+          emit({r, w, all_lanes}, Op::cluster_arrive, {0});
+          emit({r, w, all_lanes}, Op::cluster_wait);
+        }
+    emit({static_cast<uint8_t>(other), 0, 1u << below(32)}, Op::store, {c, word}, 77);
+    return;
+  }
+  if (p_.warps < 2) return;
+  // A warp has nothing more to do; the others meet at barrier 0, all that are left or so many.
+  const auto leaver = static_cast<uint8_t>(below(p_.warps));
+  emit({static_cast<uint8_t>(gone), leaver, first.lanes}, one_in(2) ? Op::load : Op::store, {c, word}, 76);
+  emit({static_cast<uint8_t>(gone), leaver, all_lanes}, Op::leave);
+  const uint32_t how = below(4);
+  for (uint8_t w = 0; w < p_.warps; ++w) {
+    if (w == leaver) continue;
+    const Who who{static_cast<uint8_t>(gone), w, all_lanes};
+    if (how == 0 || (how == 1 && w % 2 == 0))
+      emit(who, Op::bar_sync, {0, how == 0 ? p_.warps - 1u : p_.warps});
+    else
+      emit(who, Op::syncthreads);
+  }
+  emit({static_cast<uint8_t>(gone), static_cast<uint8_t>((leaver + 1) % p_.warps), first.lanes}, Op::store, {c, word},
+       78);
+}
+
 // ------------------------------------------------------------------------------------------------------------ global
 
 void Builder::stores_out() {

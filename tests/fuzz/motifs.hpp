@@ -37,6 +37,7 @@ class Builder {
   void pair_load();
   void cluster_phases();
   void early_exit();
+  void leavers();  ///< warps that exit before others meet; the last piece of a program
 
   void stores_out();
   void tensor_stores();

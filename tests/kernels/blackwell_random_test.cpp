@@ -185,6 +185,7 @@ double allowed(DType type, double value) {
   }
 }
 
+/// Not GemmData::compare: these problems lie where GemmData puts none, and it has a witness in this. All are integers.
 /// D as it must be, one element after the other; `c` as it was before, where it is D itself.
 std::string first_wrong(const GemmProblem& p, const std::vector<float>& c) {
   for (int matrix = 0; matrix < p.batch; ++matrix)

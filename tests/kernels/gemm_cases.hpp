@@ -56,11 +56,8 @@ inline void expect_right(const GemmConfig& config, Case c) {
   const Result<loom::Outcome> outcome = run_on_loom(problem, *plan, options);
   ASSERT_TRUE(outcome) << outcome.error();
   ASSERT_TRUE(outcome->ok()) << to_text(outcome->report);
-  const GemmData::Accuracy accuracy = data.compare();
-  EXPECT_TRUE(accuracy.padding_untouched);
-  EXPECT_TRUE(data.acceptable(accuracy)) << accuracy.rounding_mismatches << " roundings differ, largest error "
-                                         << accuracy.max_abs_error << ", diff " << accuracy.diff;
-  EXPECT_TRUE(accuracy.within_rounding);
+  const GemmData::Accuracy accuracy = data.compare({&*plan, options.numerics});
+  EXPECT_TRUE(accuracy.correct()) << accuracy.text();
 }
 
 class Cases {

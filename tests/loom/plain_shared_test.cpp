@@ -29,6 +29,16 @@ TEST(PlainShared, AStoreIsAFinding) {
        {"PLAIN-SHARED", {"a plain C++ store to shared memory", "byte 148 of the kernel's storage"}});
 }
 
+TEST(PlainShared, AnIndexThatIsFarOffIsAFinding) {
+  for (const size_t off : {size_t{100'000}, size_t{400'000}, size_t{8} << 20})
+    always_found({.threads = 64},
+                 [](size_t bytes) {
+                   auto* const begin = reinterpret_cast<std::byte*>(&shared<Storage>());
+                   if (thread_index() == 3) OFFENDING(*static_cast<volatile std::byte*>(begin + bytes) = std::byte{1});
+                 },
+                 off, {"PLAIN-SHARED", {"a plain C++ store to shared memory"}});
+}
+
 TEST(PlainShared, ALoadIsAFinding) {
   rule({.threads = 64},
        [](bool buggy) {

@@ -1,4 +1,5 @@
-// Products on the loom, through the includes of an installed Warploom.
+// Products on the loom, through the includes of an installed Warploom, and reports with lines: of a kernel that was
+// compiled with the library, and of one that is compiled here.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -12,6 +13,33 @@ struct AtMost85 {
 };
 using Capped = BlackwellGemm<bf16, bf16, Major::k, Major::k, Scaling::none, 64, 64, 1, 1, 1, TileSource::fixed, 1,
                              false, Elementwise<AtMost85>>;
+
+static_assert(WARPLOOM_VERSION ==
+              10000 * WARPLOOM_VERSION_MAJOR + 100 * WARPLOOM_VERSION_MINOR + WARPLOOM_VERSION_PATCH);
+
+bool has_lines(const loom::Location& at) {
+  return at.user.line > 0 && at.user.file.starts_with("kernels/") && !at.user.function.empty() && at.library.line > 0 &&
+         at.library.file.find("/") != std::string::npos;
+}
+
+/// Every barrier operation has its lines, and so has the report where one is left out.
+bool reports_have_lines(const GemmProblem& problem, const GemmPlan& plan) {
+  const Result<loom::Outcome> outcome = run_on_loom(problem, plan, {.record_sites = true});
+  if (!outcome || outcome->sites.empty()) return std::puts("no sites"), false;
+  const loom::Site* release = nullptr;
+  for (const loom::Site& site : outcome->sites) {
+    std::puts(site.key().c_str());
+    if (!has_lines(site.at)) return std::printf("no line: %s\n", site.key().c_str()), false;
+    if (site.operation == "tcgen05.commit" && release == nullptr) release = &site;
+  }
+  if (release == nullptr) return std::puts("no commit"), false;
+  const Result<loom::Outcome> stuck = run_on_loom(problem, plan, {.mutation = loom::Mutation{.site = release->key()}});
+  if (!stuck || stuck->report.waiting.empty()) return std::puts("no deadlock"), false;
+  std::puts(to_text(stuck->report).c_str());  // the same, whichever library it is
+  for (const loom::Waiter& waiter : stuck->report.waiting)
+    if (waiter.kind == loom::WaitKind::mbarrier && !has_lines(waiter.at)) return std::puts("no line above"), false;
+  return true;
+}
 
 int main() {
   constexpr int m = 3, n = 16, k = 40;
@@ -50,6 +78,7 @@ int main() {
         return std::printf("%g instead of %g\n", static_cast<double>(d[i]), static_cast<double>(expected)), 1;
       ++right;
     }
+    if (which > 0 && !reports_have_lines(problem, *plan)) return 1;
   }
-  std::printf("%d values are right\n", right);
+  std::printf("Warploom %s: %d values are right, and reports have lines\n", WARPLOOM_VERSION_STRING, right);
 }

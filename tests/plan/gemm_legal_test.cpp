@@ -209,6 +209,7 @@ TEST(GemmLegal, SaysWhatIsWrongAndWhatWorks) {
       {"rows of A are 100 elements apart but 304 long; 304 works", [](GemmProblem& p) { p.a.stride = 100; }},
       {"a multiple of 8 (16 bytes) is needed, so pad them to 312", [](GemmProblem& p) { p.a.stride = 309; }},
       {"less than 2^40 bytes apart", [](GemmProblem& p) { p.d.stride = int64_t{1} << 40; }},
+      {"less than 2^40 bytes apart", [](GemmProblem& p) { p.a.stride = INT64_MAX - 6; }},
       {"matrices of B are 12 elements apart",
        [](GemmProblem& p) {
          p.batch = 2;
@@ -388,6 +389,68 @@ TEST(GemmLegal, AConfigurationForOtherTypesNamesOneThatFits) {
       EXPECT_NE(reason.find(config.key), std::string::npos) << reason;
     }
   }
+}
+
+/// Q, K and V beside each other in the rows of one buffer: none of them has an element of another.
+TEST(GemmLegal, ColumnsOfOneBufferDoNotOverlap) {
+  constexpr int m = 256, n = 512, k = 384;
+  GemmProblem p = dense_problem(m, n, k);
+  auto* const buffer = static_cast<char*>(place(2));
+  const auto column = [&](int64_t elements) { return buffer + 2 * elements; };
+  p.beta = 1.0f;
+  p.d = {column(0), DType::bf16, 3 * n};
+  p.c = {column(n), DType::bf16, 3 * n};
+  p.a = {column(2 * n), DType::bf16, 3 * n};  // k <= n
+  EXPECT_EQ(why_not(p), "");
+  EXPECT_TRUE(plan_gemm(p));
+  p.c.data = column(n - 1);
+  EXPECT_NE(why_not(p).find("C and D overlap"), std::string::npos) << why_not(p);
+  p.c.data = column(2 * n);  // beside A, which is read as well
+  EXPECT_EQ(why_not(p), "");
+  p.a.data = column(-8);  // from the end of one row into the next
+  EXPECT_NE(why_not(p).find("D overlaps A"), std::string::npos) << why_not(p);
+
+  // Matrices of a batch, too: behind each other, or row by row.
+  for (const auto& [stride, batch_stride] : {std::pair<int64_t, int64_t>{3 * n, 3 * n * m}, {3 * n * 4, 3 * n}}) {
+    GemmProblem q = dense_problem(m, n, k, 4);
+    q.beta = 1.0f;
+    q.d = {column(n), DType::bf16, stride, batch_stride};
+    q.c = {column(0), DType::bf16, stride, batch_stride};
+    EXPECT_EQ(why_not(q), "");
+    q.c.data = column(8);
+    EXPECT_NE(why_not(q).find("C and D overlap"), std::string::npos) << why_not(q);
+  }
+}
+
+TEST(GemmLegal, MatricesOfDThatAreNeitherBehindEachOtherNorRowByRow) {
+  GemmProblem p = dense_problem(1000, 10, 64, 5);
+  p.d.stride = 100;
+  p.d.batch_stride = 30;  // columns 0, 30, 60, 90 and 20 of the next row
+  EXPECT_EQ(why_not(p), "");
+  p.d.batch_stride = 25;  // the fifth begins where the first has its second row
+  EXPECT_NE(why_not(p).find("matrices of D are 25 elements apart and overlap"), std::string::npos) << why_not(p);
+  p.m = 1;
+  EXPECT_EQ(why_not(p), "");
+}
+
+TEST(GemmLegal, RefusalsHaveCodes) {
+  const auto code = [](auto&& change) {
+    GemmProblem p = dense_problem(256, 512, 384);
+    change(p);
+    return plan_gemm(p).code();
+  };
+  EXPECT_EQ(code([](GemmProblem&) {}), ErrorCode::none);
+  EXPECT_EQ(code([](GemmProblem& p) { p.m = -1; }), ErrorCode::bad_argument);
+  EXPECT_EQ(code([](GemmProblem& p) { p.a.data = nullptr; }), ErrorCode::bad_argument);
+  EXPECT_EQ(code([](GemmProblem& p) { p.d.stride = 3; }), ErrorCode::bad_argument);
+  EXPECT_EQ(code([](GemmProblem& p) { p.activation = static_cast<Activation>(77); }), ErrorCode::bad_argument);
+  EXPECT_EQ(code([](GemmProblem& p) { p.d.type = DType::e5m2; }), ErrorCode::unsupported);
+  EXPECT_EQ(code([](GemmProblem& p) { p.a.type = DType::f16; }), ErrorCode::unsupported);
+  const GemmProblem p = dense_problem(256, 512, 384);
+  EXPECT_EQ(plan_gemm(p, {0, Chip::sm90}).code(), ErrorCode::unsupported);
+  const GemmConfig& config = *plan_gemm(p)->config;
+  EXPECT_EQ(plan_gemm(p, config, 99).code(), ErrorCode::bad_argument);
+  EXPECT_EQ(find_gemm_config("no such").code(), ErrorCode::not_found);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "warploom/arch/gpu/instrument_records.hpp"
 
 namespace warploom::gpu {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct TraceEvent {
   TraceKind kind = TraceKind::instant;
@@ -51,4 +52,5 @@ TraceLog make_trace_log(const TraceMemory& memory, TraceTexts& texts, double nom
 /// A process is a CTA, a thread a warp of it, times are microseconds.
 std::string to_chrome_json(const TraceLog& log);
 
+#pragma GCC visibility pop
 }  // namespace warploom::gpu

@@ -2,17 +2,19 @@
 //
 //   GemmData data({.m = 300, .n = 520, .k = 1000, .beta = 1.0f, .fill = Fill::integer});
 //   auto outcome = run_on_loom(data.problem(), *plan_gemm(data.problem()));
-//   if (!data.acceptable(data.compare())) puts("wrong");
+//   if (const auto found = data.compare(); !found.correct()) puts(found.text().c_str());
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "warploom/kernels/fill.hpp"
+#include "warploom/kernels/gemm_accuracy.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 #include "warploom/kernels/ring.hpp"
 
 namespace warploom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct GemmDataSpec {
   int m = 0, n = 0, k = 0, batch = 1;
@@ -40,6 +42,12 @@ struct GemmSources {
   int64_t a_scales_stride = 0, b_scales_stride = 0;
 };
 
+/// What the bound of an element depends on beyond the problem; unless it is said, the loosest.
+struct HowItRan {
+  const GemmPlan* plan = nullptr;                   ///< its chip, splits and tile
+  loom::Numerics numerics = loom::Numerics::exact;  ///< a chip's own, too
+};
+
 /// Bytes at an address that is a multiple of 128.
 class AlignedBytes {
  public:
@@ -64,29 +72,19 @@ class GemmData {
   /// D starts out as NaN (as C where it is in place), padding included.
   GemmProblem problem();
 
-  struct Accuracy {
-    double max_abs_error = 0;         ///< against the operands as stored, in double
-    double max_rel_error = 0;         ///< ... relative to the largest magnitude of the answer
-    double diff = 0;                  ///< 1 - 2 sum(xy) / (sum(xx) + sum(yy))
-    double diff_unquantised = 0;      ///< with scales, the same against the operands before quantisation
-    int64_t rounding_mismatches = 0;  ///< elements that differ from the answer rounded once to D's type
-    int64_t max_ulps = 0;             ///< by how many of that type's values at most, of answers beyond 1e-30
-    bool within_rounding = true;      ///< each element within half a unit of D's type, plus what sums may lose
-    bool padding_untouched = true;    ///< nothing was written between rows, matrices or behind the last
-    int64_t rows = 0;                 ///< how many were compared
-  };
-  /// Compares at most `max_rows` rows of all matrices, spread evenly.
-  Accuracy compare(int64_t max_rows = int64_t{1} << 60) const;
-  /// As many rows as take a few seconds.
-  Accuracy compare_quickly() const;
-  /// Whether such a result is right: exact where the data is, within rounding otherwise.
-  bool acceptable(const Accuracy& accuracy) const;
+  using Accuracy = GemmAccuracy;
+  /// Every element of D against double precision and its own bound, and rows, columns and tiles for a common bias.
+  Accuracy compare(const HowItRan& how = {}) const;
+  /// Whether such a result is right.
+  bool acceptable(const Accuracy& accuracy) const { return accuracy.correct(); }
 
   const GemmDataSpec& spec() const { return spec_; }
   /// Fill::ring: its modulus, for loom::Options::ring; 0 if no ring is small enough for such a problem.
   uint32_t ring() const { return ring_.modulus; }
   /// D without padding, [batch, m, n].
   std::vector<std::byte> dense_d() const;
+
+  class Reference;  ///< src/kernels/gemm_reference.hpp
 
  private:
   struct Tensor {
@@ -113,12 +111,10 @@ class GemmData {
   void fill_operand(Tensor& tensor, uint64_t which, const void* source);
   void fill_scaled(Tensor& tensor, Scales& scales, int64_t block_rows, uint64_t which);
   void unquantised_row(uint64_t which, int64_t line, float* values) const;
-  void decode_a_row(int64_t matrix, int64_t row, double* values) const;
-  void decode_b_columns(int64_t matrix, int64_t first, int count, double* panel) const;
-  void multiply(int64_t matrix, const std::vector<double>& rows, int64_t count, bool unquantised,
-                std::vector<double>& y, std::vector<double>* b_norms) const;
 
   const std::vector<float>& values(bool addend) const;
+  double diff_unquantised(const Reference& reference) const;
+  bool padding_is_untouched() const;
 
   GemmDataSpec spec_;
   RingData ring_;
@@ -129,4 +125,5 @@ class GemmData {
   Scales a_scales_, b_scales_;
 };
 
+#pragma GCC visibility pop
 }  // namespace warploom

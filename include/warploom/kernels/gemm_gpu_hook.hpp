@@ -9,6 +9,7 @@
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct GemmGpuRun {
   double microseconds = 0;  ///< of one launch, the median of `launches`
@@ -32,4 +33,5 @@ struct GemmGpuRegistrar {
   explicit GemmGpuRegistrar(const GemmGpuHook& hook) { set_gemm_gpu_hook(hook); }
 };
 
+#pragma GCC visibility pop
 }  // namespace warploom

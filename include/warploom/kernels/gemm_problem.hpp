@@ -18,6 +18,7 @@
 #include "warploom/types/result.hpp"
 
 namespace warploom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 /// A matrix operand; in f32 it is multiplied as tf32, whose low 13 bits the tensor core ignores. `stride` elements
 /// between rows (major K: [rows, K]) or between K (major MN: [K, rows]).
@@ -49,7 +50,8 @@ struct ScalesRef {
 };
 
 /// D = act(alpha * A * B^T + beta * C + bias), fp32 throughout and rounded once. A [m, k], B [n, k], C and D [m, n].
-/// C is not touched when beta is 0, may be D itself, and otherwise must not overlap D.
+/// C is not touched when beta is 0, may be D itself, and otherwise must not overlap D. What overlaps is decided element
+/// by element: tensors may be other columns of one buffer.
 struct GemmProblem {
   int m = 0, n = 0, k = 0;
   int batch = 1;
@@ -111,6 +113,8 @@ std::string why_not(const GemmProblem& problem, const GemmConfig& config);
 /// or no bias. Where D is missing, m = 0.
 GemmProblem nearest_that_runs(const GemmProblem& problem, Chip chip = Chip::sm90);
 
+/// Plans are kept, about a thousand of them: for a problem of the same form, wherever its tensors lie, the second call
+/// looks at pointers, alignment and overlap only, in less than a microsecond (docs/host.md).
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const ChipLimits& chip = {});
 /// The plan for one configuration on its chip; splits 0: as many as the cost model likes.
 Result<GemmPlan> plan_gemm(const GemmProblem& problem, const GemmConfig& config, int splits = 0,
@@ -129,4 +133,5 @@ Result<GemmPlan> plan_gemm_on_loom(const GemmProblem& problem, const ChipLimits&
 /// Runs on the loom, or says that its configuration is not built; its workspace, where the plan needs one, is its own.
 Result<loom::Outcome> run_on_loom(const GemmProblem& problem, const GemmPlan& plan, const loom::Options& options = {});
 
+#pragma GCC visibility pop
 }  // namespace warploom

@@ -11,6 +11,7 @@
 #include "warploom/types/dtype.hpp"
 
 namespace warploom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct RingData {
   uint32_t modulus = 0;  ///< 0: none
@@ -27,4 +28,5 @@ bool same_in_ring(double got, double want, uint32_t modulus);
 /// Partial sums of a tile that the ring of a GEMM allows for.
 inline constexpr int most_ring_splits = 16;
 
+#pragma GCC visibility pop
 }  // namespace warploom

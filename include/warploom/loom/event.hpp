@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 enum class EventKind : uint8_t {
   role,      ///< a warp took a role, from `begin` to its exit at `end`; name = role
@@ -49,4 +50,5 @@ struct TimelineOptions {
 /// Roles and engines x time in block characters.
 std::string render_timeline(const EventLog& log, const TimelineOptions& options);
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

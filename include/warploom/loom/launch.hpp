@@ -5,6 +5,10 @@
 //   if (!outcome.report.clean()) fmt::print("{}", to_text(outcome.report));
 //
 // A run is a function of kernel, inputs and schedule string; the number of workers changes nothing but the time.
+//
+// Nothing here throws. Where memory runs out, an outcome is refused; where no threads can be made, the calling thread
+// does their work. What may be called from several threads, and which signal handlers a launch installs while it runs:
+// docs/host.md.
 #pragma once
 
 #include <functional>
@@ -19,8 +23,10 @@
 #include "warploom/loom/numerics.hpp"
 #include "warploom/loom/report.hpp"
 #include "warploom/loom/schedule.hpp"
+#include "warploom/types/result.hpp"
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 enum class Access : uint8_t { read, write };
 
@@ -147,13 +153,16 @@ struct Outcome {
   std::vector<Point> points = {};      ///< of a checked run
   std::vector<Contest> contests = {};  ///< of a checked run
   Launched launched = {};
-  bool refused = false;     ///< the launch, or its schedule, is not possible, as the report says; nothing ran
-  uint64_t suppressed = 0;  ///< findings that Options::suppressed let pass
+  /// The launch did not take place, or not to its end, as the report says: it is not possible as it was asked for
+  /// (nothing ran), or memory ran out (what it had written by then stays).
+  bool refused = false;
+  ErrorCode refusal = ErrorCode::none;  ///< why it was refused
+  uint64_t suppressed = 0;              ///< findings that Options::suppressed let pass
   uint64_t steps = 0;
   uint64_t nominal_cycles = 0;  ///< of the longest cluster
   uint32_t canceled = 0;        ///< clusters that never ran because others took their work (launch control)
 
-  bool ok() const { return report.clean(); }
+  bool ok() const { return !refused && report.clean(); }
 };
 
 /// What every thread runs; `params` is the launch's parameter block.
@@ -178,4 +187,5 @@ std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const O
 /// `combined(launch_dependent(grids, options))` is what Subject::launch of a verdict returns (verdict.hpp).
 Outcome combined(std::vector<Outcome> outcomes);
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

@@ -13,6 +13,7 @@
 #include "warploom/types/wgmma_types.hpp"
 
 namespace warploom::loom::native {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct Identity {
   uint32_t thread = 0, warp = 0, lane = 0;
@@ -342,4 +343,5 @@ void name_named_barrier(uint32_t id, const char* name) noexcept;
 enum class TracePoint : uint8_t { begin, end, instant };
 void trace_point(TracePoint point, const char* label) noexcept;
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom::native

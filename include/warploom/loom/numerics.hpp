@@ -10,10 +10,12 @@
 #include "warploom/types/result.hpp"
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 enum class Numerics : uint8_t { fast, exact };
 const char* to_string(Numerics numerics);
 /// "fast" or "exact"; or a sentence.
 Result<Numerics> parse_numerics(std::string_view text);
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

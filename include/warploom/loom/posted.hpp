@@ -11,6 +11,7 @@
 #include "warploom/types/descriptor.hpp"
 
 namespace warploom::loom::native {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct Identity;
 struct WgmmaForm;
@@ -92,4 +93,5 @@ extern thread_local constinit Script script;
 
 inline constexpr uint64_t step_cost = 4;  ///< nominal cycles of any operation
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom::native

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 struct SourceLine {
   std::string file = {};  ///< as short as it stays readable: the path below the source tree
@@ -106,4 +107,5 @@ struct Report {
 std::string to_text(const Report& report, bool color = false);
 std::string to_json(const Report& report);  ///< one JSON object
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

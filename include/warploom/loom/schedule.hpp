@@ -15,6 +15,7 @@
 #include "warploom/types/result.hpp"
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 /// When asynchronous work completes: at once; only when nothing else can run; at random; or as harmfully as the rules
 /// allow (writes land early, reads happen late).
@@ -73,4 +74,5 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

@@ -3,8 +3,10 @@
 #pragma once
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 float exp2_approx(float x) noexcept;        ///< ex2.approx.ftz.f32
 float reciprocal_approx(float x) noexcept;  ///< rcp.approx.ftz.f32
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

@@ -11,8 +11,8 @@
 //   .launch = [&](const Options& o) { return combined(launch_dependent(grids, o)); }
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "warploom/loom/launch.hpp"
 
 namespace warploom::loom {
+#pragma GCC visibility push(default)  // the shared library exports what is declared here
 
 /// Changes when the loom's rules do.
 inline constexpr uint32_t model_version = 2;
@@ -62,9 +63,9 @@ struct Exploration {
   uint64_t orders_known = 0;         ///< orders there are, of as many threads
   std::vector<uint64_t> made = {};   ///< [i]: ... with i + 1 decisions against the usual course
   std::vector<uint64_t> known = {};  ///< [i]: how many of these there are, as far as is known
-  std::deque<std::vector<Decision>> frontier = {};  ///< decisions to be tried, in this order
-  uint64_t turn = 0;                                ///< of the frontier and the random schedules
-  std::vector<Point> points = {};                   ///< what the runs depended on, each place once
+  std::list<std::vector<Decision>> frontier = {};  ///< decisions to be tried, in this order
+  uint64_t turn = 0;                               ///< of the frontier and the random schedules
+  std::vector<Point> points = {};                  ///< what the runs depended on, each place once
   std::optional<Failure> failure = {};
 
   std::string to_json() const;
@@ -96,9 +97,10 @@ struct Verdict {
   Report report = {};
   std::string wrong_result = {};
   std::string refusal = {};
-  Schedule schedule = {};          ///< the shortest found that fails
-  std::vector<Point> points = {};  ///< what the run depends on, each place once
-  uint64_t suppressed = 0;         ///< findings let pass
+  ErrorCode refusal_code = ErrorCode::none;  ///< of a refused one
+  Schedule schedule = {};                    ///< the shortest found that fails
+  std::vector<Point> points = {};            ///< what the run depends on, each place once
+  uint64_t suppressed = 0;                   ///< findings let pass
   Exploration exploration = {};
   Launched launched = {};
   uint32_t deviations = 0;  ///< CheckOptions::deviations
@@ -118,4 +120,5 @@ std::vector<Part> parts_of(const Subject& subject, const CheckOptions& options);
 /// "" or in what `there` is not `here`: "it belongs to another problem: m 300 there, 512 here".
 std::string difference(const std::vector<Part>& there, const std::vector<Part>& here);
 
+#pragma GCC visibility pop
 }  // namespace warploom::loom

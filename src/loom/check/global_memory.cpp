@@ -248,6 +248,11 @@ uint32_t GlobalMemory::number_of(const GlobalAccess& access) {
   return static_cast<uint32_t>(accesses_.size() - 1);
 }
 
+bool GlobalMemory::of_one_thread(const GlobalAccess& one, const GlobalAccess& two) const {
+  const Agents &a = sites_[one.site].agents, &b = sites_[two.site].agents;
+  return one.cluster == two.cluster && a.cta == b.cta && a.first_warp == b.first_warp && a.lanes == b.lanes;
+}
+
 void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, uintptr_t length, uint32_t access,
                          uint8_t lane, const View& view, const Report& report) {
   const GlobalAccess me = accesses_[access];
@@ -260,9 +265,10 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
         common == all_bytes ? static_cast<uint32_t>(length) : static_cast<uint32_t>(std::bit_width(common));
     return report({*kind, accesses_[entry.access], me, entry.lane, lane, address + first, last - first, entry.behind});
   };
-  uint16_t alike = 0;  // bytes of stores that this one leaves the same as
-  uint16_t again = 0;  // ... of the same store, made before
-  Entries covered;     // what it comes over
+  uint16_t alike = 0;     // bytes of stores that this one leaves the same as
+  bool equalled = false;  // ... of other threads
+  uint16_t again = 0;     // ... of the same store, made before
+  Entries covered;        // what it comes over
   for (Entry& entry : entries) {
     const auto common = static_cast<uint16_t>(entry.bytes & bytes);
     if (common == 0 || entry.behind) continue;
@@ -272,6 +278,7 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     }
     if ((entry.writes || writes) && tell(entry, common)) {
       alike |= common;
+      if (me.store != 0 && !of_one_thread(accesses_[entry.access], me)) entry.equalled = equalled = true;
       continue;
     }
     // What it replaces: all that a write is ordered behind, atomics that it tells of, its own reads before.
@@ -298,6 +305,10 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     covered.back().bytes = common;
     covered.back().behind = true;
   }
+  // Were the store that this one equals the last of the three, it would have to be ordered behind the first, too.
+  for (const Entry& entry : covered)
+    if (entry.equalled && equalled && (entry.bytes & alike) != 0)
+      report({GlobalConflict::Kind::equal_stores, accesses_[entry.access], me, entry.lane, lane, address, 1, true});
   for (Entry& entry : entries) {
     if (!entry.behind) continue;
     if (const auto common = static_cast<uint16_t>(entry.bytes & alike); common != 0) tell(entry, common);
@@ -310,9 +321,10 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
   for (Entry& entry : entries) {
     if (entry.access != access || entry.lane != lane || entry.behind || entry.covered) continue;
     entry.bytes |= bytes;
+    entry.equalled |= equalled;
     return;
   }
-  entries.push_back({access, bytes, lane, writes, false, false});
+  entries.push_back({access, bytes, lane, writes, false, false, equalled});
 }
 
 void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
@@ -328,7 +340,7 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
     const bool whole = first <= at && at + line_bytes <= last;
     if (compact.lists == 0) {
       if (whole && compact.only.bytes == 0) {
-        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false, false};
+        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false, false, false};
         continue;
       }
       compact.lists = static_cast<uint32_t>(lists_.size());

@@ -57,6 +57,7 @@ struct GlobalConflict {
     not_waited,      ///< the first is a bulk store that nobody has waited for to its end
     narrow_scope,    ///< two atomics, one of which does not reach the other
     update_order,    ///< no conflict: two updates, and it shows which of them comes first
+    equal_stores,    ///< no conflict: the second replaces the first, and a third that equals both may come anywhere
   };
   Kind kind = Kind::race;
   GlobalAccess earlier, later;
@@ -96,6 +97,9 @@ class GlobalMemory {
   /// Bytes from `begin` on are touched. `lane` counts where a thread does it.
   void touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane, const View& view,
              const Report& report);
+
+  /// Whether one thread makes both, whose order is then that of the program.
+  bool of_one_thread(const GlobalAccess& one, const GlobalAccess& two) const;
 
   /// A group of bulk stores: until it is known to have ended, nothing is ordered behind its writes.
   uint32_t add_store();
@@ -140,6 +144,8 @@ class GlobalMemory {
     bool behind : 1 = false;
     /// What an atomic or a reduction came over. Others that are not ordered with that one must be ordered behind it.
     bool covered : 1 = false;
+    /// A bulk store that another thread's leaves the same as, in either order.
+    bool equalled : 1 = false;
 
     friend bool operator==(const Entry&, const Entry&) = default;
   };

@@ -40,7 +40,8 @@ std::string why(const GlobalConflict& conflict) {
       return "they are ordered, but the second goes through the async proxy and no fence.proxy.async lies between them";
     case GlobalConflict::Kind::not_waited:
       return "nobody has waited for the end of that copy: its bytes may land at any time";
-    case GlobalConflict::Kind::update_order: break;  // no finding
+    case GlobalConflict::Kind::update_order:
+    case GlobalConflict::Kind::equal_stores: break;  // no findings
     case GlobalConflict::Kind::narrow_scope:
       return fmt::format("atomics of scope {} and {} do not see each other there", scope_text(conflict.earlier.scope),
                          scope_text(conflict.later.scope));
@@ -67,7 +68,8 @@ std::string fix(const GlobalConflict& conflict) {
       return "the thread that issued it executes bulk_wait_group<0>() before it tells others; bulk_wait_group_read "
              "only "
              "says that shared memory may be used again";
-    case GlobalConflict::Kind::update_order: break;  // no finding
+    case GlobalConflict::Kind::update_order:
+    case GlobalConflict::Kind::equal_stores: break;  // no findings
     case GlobalConflict::Kind::narrow_scope:
       return "between clusters an atomic has scope gpu, between CTAs of one cluster cluster or gpu";
   }

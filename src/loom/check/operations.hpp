@@ -12,17 +12,17 @@
 namespace warploom::loom::check {
 
 enum class Rule : uint16_t {
-  own = 1 << 0,              ///< concerns its own thread alone: program order
-  lanes = 1 << 1,            ///< the lanes of a warp that name each other meet: the same ones in every schedule
-  memory = 1 << 2,           ///< accesses that conflict are ordered, or reported
-  phases = 1 << 3,           ///< P1, P1b, P2: signals and waits belong to one phase, or are reported
-  bytes = 1 << 4,            ///< P3: the byte count stays in its range in every order, or is reported
-  answers = 1 << 5,          ///< a test is ordered with the phases that change its answer, or is a point
-  updates = 1 << 6,          ///< atomics and reductions on the same bytes are ordered or commute, or are points
-  registers = 1 << 7,        ///< the CTA's spare registers are enough in every order, or the increase is a point
-  allocation = 1 << 8,       ///< changes of what is allocated are ordered, or points
-  exits = 1 << 9,            ///< a thread of the CTA it works on knows its end before it exits, or it is reported
-  grids = 1 << 10,           ///< nothing of earlier grids is touched before griddepcontrol.wait, or it is reported
+  own = 1 << 0,         ///< concerns its own thread alone: program order
+  lanes = 1 << 1,       ///< the lanes of a warp that name each other meet: the same ones in every schedule
+  memory = 1 << 2,      ///< accesses that conflict are ordered, or reported
+  phases = 1 << 3,      ///< P1, P1b, P2: signals and waits belong to one phase, or are reported
+  bytes = 1 << 4,       ///< P3: the byte count stays in its range in every order, or is reported
+  answers = 1 << 5,     ///< a test is ordered with the phases that change its answer, or is a point
+  updates = 1 << 6,     ///< atomics, reductions and equal stores of the same bytes are ordered or commute, or points
+  registers = 1 << 7,   ///< the CTA's spare registers are enough in every order, or the increase is a point
+  allocation = 1 << 8,  ///< changes of what is allocated are ordered, or points
+  exits = 1 << 9,       ///< a thread of the CTA it works on knows its end before it exits, or it is reported
+  grids = 1 << 10,      ///< nothing of earlier grids is touched before griddepcontrol.wait, or it is reported
   launch_control = 1 << 11,  ///< a point while clusters are left; requests come before the first failure is seen
   maps = 1 << 12,            ///< a published tensor map is used behind its publication and a fence, or reported
   chance = 1 << 13,          ///< always a point
@@ -105,7 +105,7 @@ inline constexpr Row operation_rows[] = {
     {"mbarrier_test_token", "mbarrier.test_wait", rows::answers | rows::phases},
     // TMA, bulk copies
     {"tma_load", "cp.async.bulk.tensor, to shared", rows::copy_in | rows::grids | rows::maps},
-    {"tma_store", "cp.async.bulk.tensor, to global", rows::memory | rows::grids | rows::maps},
+    {"tma_store", "cp.async.bulk.tensor, to global", rows::updates | rows::memory | rows::grids | rows::maps},
     {"tma_reduce", "cp.reduce.async.bulk.tensor", rows::updates | rows::memory | rows::grids | rows::maps},
     {"tma_prefetch", "cp.async.bulk.prefetch.tensor", rows::maps},
     {"bulk_load", "cp.async.bulk, to shared", rows::copy_in | rows::grids},

@@ -486,9 +486,10 @@ void Order::learn_tensor_all(uint32_t warp, const Work& work) {
 
 // ---- barriers
 
-Order::BarrierId Order::make_barrier(bool for_each_lane) {
+Order::BarrierId Order::make_barrier(bool for_each_lane, bool by_parity) {
   barriers_.emplace_back();
   barriers_.back().for_each_lane = for_each_lane;
+  barriers_.back().by_parity = by_parity;
   return static_cast<BarrierId>(barriers_.size() - 1);
 }
 
@@ -607,26 +608,10 @@ void Order::count_bytes(BarrierId id, const Stamp& stamp, int64_t bytes, const v
   constexpr int64_t limit = (1 << 20) - 1;
   if (bytes == 0) return;
   Barrier& barrier = barriers_[id];
-  const bool small = barrier.traffic <= limit;
-  barrier.traffic += std::abs(bytes);
-  // While all of it together is within the range, no order can leave it.
-  if (barrier.traffic <= limit) {
-    barrier.bytes.push_back({stamp, bytes, 0, 0, at});
-    return;
-  }
   const auto check = [&](const ByteRecord& record) {
     if (violated && (record.most > limit || record.least < -limit))
       violated({PhaseRule::byte_range, id, barrier.phases, record.stamp, record.at});
   };
-  if (small) {
-    // How those before it are ordered was of no interest, and matters to them alone: any order will do.
-    int64_t up = 0, down = 0;
-    for (const ByteRecord& earlier : barrier.bytes) (earlier.bytes > 0 ? up : down) += earlier.bytes;
-    for (ByteRecord& earlier : barrier.bytes) {
-      earlier.most = up;
-      earlier.least = down;
-    }
-  }
   ByteRecord mine{stamp, bytes, bytes, bytes, at};
   for (ByteRecord& earlier : barrier.bytes) {
     if (covers(earlier.stamp)) {
@@ -667,12 +652,19 @@ void Order::complete(const Work& work, BarrierId id, Ends ends, const void* at, 
     barrier.current.join(knowledge);
 }
 
-void Order::leave(Agent agent, BarrierId id) {
+void Order::leave(Agent agent, BarrierId id, bool arrived) {
   Barrier& barrier = barriers_[id];
+  Knowledge& phase = arrived ? barrier.next : barrier.current;
   const KnowledgeRef& knows = state_of(agent).knows;
-  if (barrier.last_left != knows) barrier.current.join(Plane::happened, *knows, Plane::happened);
+  if (barrier.last_left != knows || barrier.last_left_next != arrived)
+    phase.join(Plane::happened, *knows, Plane::happened);
   barrier.last_left = knows;
-  add_own(barrier.current, agent, Speaks::for_lane, false);
+  barrier.last_left_next = arrived;
+  add_own(phase, agent, Speaks::for_lane, false);
+}
+
+void Order::behind_exits(BarrierId id, BarrierId others) {
+  barriers_[id].current.join(Plane::happened, barriers_[others].current, Plane::happened);
 }
 
 void Order::phase_completed(BarrierId id) {
@@ -695,12 +687,11 @@ void Order::phase_completed(BarrierId id) {
   }
   barrier.expects.clear();
   barrier.bytes.clear();
-  barrier.traffic = 0;
   barrier.waits.clear();
   barrier.signalled = barrier.several = false;
   barrier.before = std::move(barrier.completed);
   barrier.completed = make_knowledge(std::move(barrier.current));
-  barrier.current = Knowledge();
+  barrier.current = std::exchange(barrier.next, Knowledge());
   barrier.completed_remote = std::move(barrier.remote);
   barrier.remote = nullptr;
   barrier.last_told = barrier.last_hinted = barrier.last_left = nullptr;
@@ -785,11 +776,13 @@ void Order::passed_as(uint32_t index, Lane& lane, uint32_t lanes, BarrierId id, 
   const auto same = [&](const WaitRecord& wait) {
     return wait.warp == index && wait.tick == lane.tick && wait.at == at;
   };
-  const auto known = std::find_if(barrier.waits.rbegin(), barrier.waits.rend(), same);
-  if (known == barrier.waits.rend())
-    barrier.waits.push_back({index, lane.tick, lanes, at});
-  else
-    known->lanes |= lanes;
+  if (barrier.by_parity) {
+    const auto known = std::find_if(barrier.waits.rbegin(), barrier.waits.rend(), same);
+    if (known == barrier.waits.rend())
+      barrier.waits.push_back({index, lane.tick, lanes, at});
+    else
+      known->lanes |= lanes;
+  }
   advance(lane);
 }
 

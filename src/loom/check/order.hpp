@@ -78,6 +78,7 @@ enum class PhaseRule : uint8_t {
   wait_late,       ///< P2: a wait for phase n that could begin when n+1 is complete: its parity says "not yet"
   increment_late,  ///< P1b: a pending count raised too late: the phase could complete without the arrival
   may_be_last,     ///< P3: an arrive.noComplete that could be the last arrival of its phase
+  test_answered,   ///< P2: a test that the parity of another phase could answer
   byte_range,      ///< P3: byte counts that leave the range of the barrier in some order of its signals
 };
 
@@ -168,8 +169,9 @@ class Order {
   void learn_tensor_all(uint32_t warp, const Work& work);
 
   // ---- mbarriers, and whatever else counts arrivals in phases
-  /// `for_each_lane`: lanes arrive one by one, not one for all of its warp. Else that is found out.
-  BarrierId make_barrier(bool for_each_lane = false);
+  /// `for_each_lane`: lanes arrive one by one, not one for all of its warp. Else that is found out. `by_parity`: of a
+  /// wait that comes late the parity says that its phase is not over; bar.sync lets its warps go whatever comes next.
+  BarrierId make_barrier(bool for_each_lane = false, bool by_parity = true);
   /// Its moment, for those who ask whether it is over.
   Stamp arrive(Agent agent, BarrierId barrier, const void* at = nullptr);
   /// An arrival of relaxed semantics, or one whose scope does not reach the barrier: tells that it happened, and what
@@ -193,8 +195,11 @@ class Order {
   enum class Ends : uint8_t { bytes, arrival, raised };
   /// `remote`: of what a thread of another CTA stored, as with arrive_remote.
   void complete(const Work& work, BarrierId barrier, Ends ends, const void* at = nullptr, bool remote = false);
-  /// The thread has exited, which this phase and all later ones need not wait for: the phase under way comes after it.
-  void leave(Agent agent, BarrierId barrier);
+  /// The thread has exited, and the phase under way comes after that: it waits for threads that have not exited.
+  /// `arrived`: the thread has arrived in that phase, which then need not wait for its exit; the next one does.
+  void leave(Agent agent, BarrierId barrier, bool arrived = false);
+  /// The phase under way comes after all that has left `others`.
+  void behind_exits(BarrierId barrier, BarrierId others);
   /// The phase under way is complete; it is the `phase`-th, from 0.
   void phase_completed(BarrierId barrier);
   /// A wait for so many completed phases was passed (0: nothing to wait for).
@@ -282,6 +287,7 @@ class Order {
   struct Barrier {
     uint64_t phases = 0;
     Knowledge current;               ///< of the arrivals of the phase under way
+    Knowledge next;                  ///< of exits that the one after it waits for
     KnowledgeRef completed, before;  ///< of the last completed phase, and of the one before
     OwnKnowledge remote;             ///< for waits of scope cluster: of the phase under way,
     KnowledgeRef completed_remote;   ///< ... of the last completed one
@@ -289,12 +295,12 @@ class Order {
     std::vector<ExpectRecord> expects;
     std::vector<std::pair<Stamp, const void*>> questions;  ///< the latest of each thread
     std::vector<ByteRecord> bytes;                         ///< of the phase under way,
-    int64_t traffic = 0;                                   ///< ... and their sizes added up
     std::pair<uint32_t, uint8_t> sole = {};  ///< who has signalled in the phase under way, if it was one thread
     bool signalled = false, several = false;
-    bool for_each_lane = false;
+    bool for_each_lane = false, by_parity = true;
     // Many tell and learn the same thing one after the other.
     KnowledgeRef last_told, last_hinted, last_left;
+    bool last_left_next = false;
     KnowledgeRef behind_completed, behind_before;  ///< who knows that knows of `completed`, of `before`
   };
 

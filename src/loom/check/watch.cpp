@@ -37,6 +37,7 @@ Watch::Watch(Cluster& cluster)
   slots_.resize(cluster.size());
   allocations_.resize(cluster.size());
   cancels_.resize(cluster.size());
+  exits_.resize(cluster.size());
   grid_waits_.resize(cluster.size());
   live_.resize(cluster.size());
   pools_.resize(cluster.size());
@@ -244,7 +245,8 @@ void Watch::shared_atomic(Thread& thread, Pc pc, const Cta& owner, uint32_t offs
   settle_stores();
   order_.learn(me, word);
   const Viewpoint view(order_, me);
-  Record record = record_of(thread, owner, view, site(pc, *thread.warp, lane, "atom.shared"));
+  Record record = record_of(
+      thread, owner, view, site(pc, *thread.warp, lane, &owner == thread.cta ? "atom.shared" : "atom.shared::cluster"));
   record.update = Update::answers;
   touch_shared(pc, *thread.warp, owner, offset, bytes, true, view, record);
   if (&owner != thread.cta)
@@ -296,6 +298,18 @@ void Watch::write_barrier(Thread& thread, Pc pc, const Barrier& barrier, const c
         view.record(Proxy::generic, site(pc, *thread.warp, 1u << thread.id.lane, operation)), false);
 }
 
+void Watch::LiveBarriers::add(const Barrier& barrier) {
+  if (!std::exchange(at[barrier.offset], &barrier)) {
+    const size_t line = barrier.offset / line_bytes;
+    if (lines.size() <= line) lines.resize(line + 1);
+    ++lines[line];
+  }
+}
+
+void Watch::LiveBarriers::remove(const Barrier& barrier) {
+  if (at.erase(barrier.offset) != 0) --lines[barrier.offset / line_bytes];
+}
+
 void Watch::spare_barriers(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
                            const Record& record) {
   const auto& live = live_[rank_of(cta)].at;
@@ -326,7 +340,7 @@ void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
                   std::move(sides));
   }
   write_barrier(thread, pc, barrier, "mbarrier.inval");
-  live_[rank_of(*barrier.cta)].at.erase(barrier.offset);
+  live_[rank_of(*barrier.cta)].remove(barrier);
   BarrierNotes& notes = barriers_[barrier.watched];
   notes.ended_by = thread.warp;
   notes.ended_lane = 1u << thread.id.lane;
@@ -337,10 +351,7 @@ void Watch::init(Thread& thread, Pc pc, Barrier& barrier) {
   settle_stores();
   write_barrier(thread, pc, barrier, "mbarrier.init");
   barrier.watched = order_.make_barrier();
-  LiveBarriers& live = live_[rank_of(*barrier.cta)];
-  live.at[barrier.offset] = &barrier;
-  live.begin = std::min(live.begin, barrier.offset);
-  live.end = std::max(live.end, barrier.offset + mbarrier_bytes);
+  live_[rank_of(*barrier.cta)].add(barrier);
   const Stamp now = order_.note(agent(thread));
   barriers_.push_back({.barrier = &barrier, .init = now, .init_at = pc});
   fresh_inits_.emplace_back(barrier.watched, now);
@@ -467,7 +478,7 @@ void Watch::polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phase
 Order::BarrierId Watch::number_of(const NamedBarrier& barrier) {
   const auto [entry, added] = named_.try_emplace(&barrier, 0);
   if (added) {
-    entry->second = order_.make_barrier();
+    entry->second = order_.make_barrier(false, false);
     barriers_.push_back({.name = barrier.name[0] != '\0' ? fmt::format("named barrier \"{}\"", barrier.name)
                                                          : std::string("a named barrier")});
   }
@@ -480,10 +491,12 @@ void Watch::arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier) {
   order_.arrive(agent(warp), number_of(barrier), pc);
 }
 
-void Watch::completed(const NamedBarrier& barrier, std::span<Warp* const> waiting) {
+void Watch::completed(const Cta& cta, const NamedBarrier& barrier, std::span<Warp* const> waiting) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->completed(barrier, waiting);
   const Order::BarrierId id = number_of(barrier);
+  // __syncthreads waits for the threads that have not exited.
+  if (const auto& exits = exits_[rank_of(cta)]; barrier.whole && exits) order_.behind_exits(id, *exits);
   order_.phase_completed(id);
   for (const Warp* warp : waiting) order_.passed_all(agent(*warp).warp, id, order_.phases(id));
 }
@@ -504,12 +517,16 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }
 
-void Watch::left_barriers(const Thread& thread) {
+void Watch::left_barriers(const Thread& thread, bool arrived) {
   settle_stores();
-  if (cluster_.size() > 1 || order_.phases(cluster_barrier_) != 0) order_.leave(agent(thread), cluster_barrier_);
-  // __syncthreads does not wait for it either.
-  if (const auto whole = named_.find(&thread.cta->named[0]); whole != named_.end() && thread.cta->named[0].whole)
-    order_.leave(agent(thread), whole->second);
+  order_.leave(agent(thread), cluster_barrier_, arrived);
+  // Which later phases of barrier 0 are those of a __syncthreads shows when they complete.
+  std::optional<Order::BarrierId>& exits = exits_[rank_of(*thread.cta)];
+  if (!exits) {
+    exits = order_.make_barrier(true);
+    barriers_.push_back({.name = "exits"});
+  }
+  order_.leave(agent(thread), *exits);
 }
 
 void Watch::cluster_passed(Thread& thread, Pc pc) {

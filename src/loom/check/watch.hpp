@@ -105,7 +105,7 @@ class Watch {
   /// A poll whose answer is a hint.
   void polled(Thread& thread, Pc pc, const Barrier& barrier, uint64_t phases);
   void arrive(const Warp& warp, Pc pc, const NamedBarrier& barrier);
-  void completed(const NamedBarrier& barrier, std::span<Warp* const> waiting);
+  void completed(const Cta& cta, const NamedBarrier& barrier, std::span<Warp* const> waiting);
   void cluster_arrive(Thread& thread, Pc pc, bool release);
   void cluster_completed();
   void cluster_passed(Thread& thread, Pc pc);
@@ -131,8 +131,9 @@ class Watch {
 
   // ---- the end (watch_exit.cpp)
   void exited(const Thread& thread);
-  /// The cluster barrier counts the threads that have not exited.
-  void left_barriers(const Thread& thread);
+  /// The cluster barrier and __syncthreads count the threads that have not exited. `arrived`: at the cluster barrier,
+  /// in the phase under way.
+  void left_barriers(const Thread& thread, bool arrived);
 
   // ---- what the schedule decides (watch_choice.cpp)
   struct PointNote {
@@ -240,8 +241,7 @@ class Watch {
   }
   /// May these bytes be those of a live mbarrier?
   bool near_barriers(const Cta& cta, uint32_t offset, uint32_t bytes) const {
-    const LiveBarriers& live = live_[rank_of(cta)];
-    return offset < live.end && offset + bytes > live.begin;
+    return live_[rank_of(cta)].near(offset, bytes);
   }
   /// Reports an access to the bytes of a live mbarrier by anything but mbarrier operations.
   void spare_barriers(Pc pc, const Warp& warp, const Cta& cta, uint32_t offset, uint32_t bytes, bool write,
@@ -307,7 +307,7 @@ class Watch {
   void updated(const GlobalConflict& conflict);
   void updated(const void* word, uint32_t bytes, Pc pc, const char* operation, bool answers);
   void settle_tests(Order::BarrierId id);
-  void note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, PhaseRule rule, const Stamp& by, Pc pc);
+  void note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, const Stamp& by, Pc pc);
 
   /// Something that reads, writes or signals in the shared memory of a CTA, and may do so for as long as no thread
   /// there knows that it is over.
@@ -346,10 +346,22 @@ class Watch {
   std::unordered_map<uint64_t, uint32_t> site_index_;
   std::array<std::pair<uint64_t, uint32_t>, 256> recent_sites_ = {};
   std::vector<BarrierNotes> barriers_;
-  /// The live mbarriers of a CTA, by offset, and the bytes from the first to the last of them.
+  /// The live mbarriers of a CTA, by offset, and how many there are in each line of shared memory.
   struct LiveBarriers {
+    static constexpr uint32_t line_bytes = 128, most_lines = 8;
     std::map<uint32_t, const Barrier*> at;
-    uint32_t begin = ~0u, end = 0;
+    std::vector<uint8_t> lines;
+
+    void add(const Barrier& barrier);
+    void remove(const Barrier& barrier);
+    /// Whether there could be one among those bytes: asked of every access, so that few lines are looked at.
+    bool near(uint32_t offset, uint32_t bytes) const {
+      if (bytes > most_lines * line_bytes) return !at.empty();
+      const auto end = std::min<size_t>((offset + bytes + line_bytes - 1) / line_bytes, lines.size());
+      for (size_t line = offset / line_bytes; line < end; ++line)
+        if (lines[line] != 0) return true;
+      return false;
+    }
   };
   std::vector<LiveBarriers> live_;
   /// Where copies to a CTA land, and the barrier they complete on: [CTA][offset].
@@ -398,7 +410,8 @@ class Watch {
   std::vector<PointNote> points_;
   /// try_cancel of the threads of each CTA: the latest of each.
   std::vector<std::vector<Incoming>> cancels_;
-  std::vector<std::vector<Stamp>> grid_waits_;  ///< of each CTA
+  std::vector<std::optional<Order::BarrierId>> exits_;  ///< of the threads of each CTA, where there were any
+  std::vector<std::vector<Stamp>> grid_waits_;          ///< of each CTA
   /// setmaxnreg of the warps of each CTA.
   struct RegisterPool {
     struct Change {

@@ -32,20 +32,18 @@ void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& a
   const bool passed = (complete & 1) == (asked.phases & 1);
   points_[point].matters = least < complete || passed != answer;
   points_[point].may_refuse = passed && points_[point].matters;
-  for (uint64_t phases = least; phases < complete; ++phases)
-    note_alias(id, asked, phases, PhaseRule::wait_early, order_.now(me), pc);
-  if (asked.by_token) note_alias(id, asked, complete, PhaseRule::wait_late, order_.now(me), pc);
+  for (uint64_t phases = least; phases < complete; ++phases) note_alias(id, asked, phases, order_.now(me), pc);
+  if (asked.by_token) note_alias(id, asked, complete, order_.now(me), pc);
   if (answer) return;
   order_.asked(me, id, pc);
   barriers_[id].tests.push_back({order_.mark(me), point, asked, pc});
 }
 
 /// A test that is answered by the parity of a phase it does not ask for.
-void Watch::note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, PhaseRule rule, const Stamp& by,
-                       Pc pc) {
+void Watch::note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, const Stamp& by, Pc pc) {
   const bool passes = (phases & 1) == (asked.phases & 1) && phases != asked.phases;
   const bool stale = asked.by_token && phases != asked.phases && phases + 1 != asked.phases;
-  if ((passes || stale) && order_.violated) order_.violated({rule, id, asked.phases - 1, by, pc});
+  if ((passes || stale) && order_.violated) order_.violated({PhaseRule::test_answered, id, asked.phases - 1, by, pc});
 }
 
 void Watch::settle_tests(Order::BarrierId id) {
@@ -58,7 +56,7 @@ void Watch::settle_tests(Order::BarrierId id) {
   for (size_t i = 0; i < tests.size(); ++i) {
     const BarrierNotes::Test test = tests[i];
     points_[test.point].matters = points_[test.point].may_hold = true;
-    note_alias(id, test.asked, complete, PhaseRule::wait_late, test.stamp, test.pc);
+    note_alias(id, test.asked, complete, test.stamp, test.pc);
   }
   // Two phases on, all that can be said of it has been.
   std::erase_if(tests, [&](const BarrierNotes::Test& test) { return complete >= test.asked.phases + 2; });

@@ -46,17 +46,13 @@ void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t byte
       updated(conflict);
       return false;
     }
-    if (!conflict.behind && store != nullptr && leaves_the_same(*store, conflict)) {
-      // Of one thread they come in the order of the program. Of two, what else is ordered with which of them shows in
-      // the order in which they come: the run does not speak for others.
-      const GlobalSite &one = global_->site(earlier.site), &two = global_->site(conflict.later.site);
-      if (one.agents.cta != two.agents.cta || one.agents.first_warp != two.agents.first_warp ||
-          one.agents.lanes != two.agents.lanes) {
-        depends(one.pc, one.operation);
-        depends(two.pc, two.operation);
-      }
-      return true;
+    if (conflict.kind == GlobalConflict::Kind::equal_stores) {
+      depends(global_->site(earlier.site).pc, global_->site(earlier.site).operation);
+      depends(global_->site(conflict.later.site).pc, global_->site(conflict.later.site).operation);
+      return false;
     }
+    // Whoever comes last, the bytes are there. Each must be ordered behind what the other came over (`behind`).
+    if (!conflict.behind && store != nullptr && leaves_the_same(*store, conflict)) return true;
     // Lanes that write the same value with one instruction: whoever comes last, it is there.
     if (!conflict.behind && same && earlier.by_thread && earlier.touch == Touch::write &&
         earlier.cluster == access.cluster && earlier.slot == access.slot && earlier.site == access.site)

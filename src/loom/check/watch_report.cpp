@@ -223,6 +223,13 @@ void Watch::report(const Order::Violation& violation) {
           violation.phase + 1, barrier, phase_text(violation.phase + 1));
       fix = "who completes the next phase first learns, through another barrier, that the waiter has passed";
       break;
+    case PhaseRule::test_answered:
+      message = fmt::format(
+          "this test for {} of {} may come when another phase of that parity is the last to be complete: the answer is "
+          "then about that one",
+          phase_text(violation.phase + 1), barrier);
+      fix = "a test asks for the phase under way or the one before, and nobody completes two more before it";
+      break;
     case PhaseRule::increment_late:
       message = fmt::format(
           "cp.async.mbarrier.arrive raises the pending count of phase {} of {} after its last arrival may have come: "

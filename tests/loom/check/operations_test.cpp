@@ -75,7 +75,7 @@ TEST(Operations, TheDocumentSaysWhatTheTableSays) {
   }
 }
 
-/// Each rule has a test that shows both sides, and the document names it.
+/// The document names a test for each rule, and there is such a test.
 TEST(Operations, EveryRuleIsShown) {
   std::set<std::string> tests;
   const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();

@@ -1,12 +1,13 @@
 // HOLDS speaks for every schedule: whatever another schedule may answer or do differently must keep one run from saying
 // it. Each program here fails, or comes out differently, under some schedule, and has a twin for which HOLDS is true.
+#include "loom/check/points.hpp"
+
 #include <optional>
 #include <vector>
 
 #include "loom/wgmma_kernel.hpp"
 #include "warploom/arch/atomic.hpp"
 #include "warploom/arch/bulk.hpp"
-#include "warploom/arch/clc.hpp"
 #include "warploom/arch/cluster_memory.hpp"
 #include "warploom/arch/cp_async.hpp"
 #include "warploom/arch/fence.hpp"
@@ -15,89 +16,11 @@
 #include "warploom/arch/registers.hpp"
 #include "warploom/arch/tensor_map_edit.hpp"
 #include "warploom/arch/tmem.hpp"
-#include "warploom/loom/verdict.hpp"
 
 namespace warploom::loom {
 namespace {
 
-using namespace probe;
-
-struct Memory {
-  alignas(128) std::array<uint32_t, 64> words{};
-  std::vector<TensorRef> tensors() { return {{words.data(), sizeof(words), Access::write, "words"}}; }
-};
-
-struct Params {
-  uint32_t* words;
-  bool buggy;
-};
-
-/// The verdict after the one run that would speak for all, without exploring.
-template <class Kernel>
-Verdict verdict_of(Launch launch, Kernel, bool buggy, uint32_t registers = 0) {
-  Memory memory;
-  launch.tensors = memory.tensors();
-  LaunchConfig config = config_of(launch);
-  config.registers = registers;
-  const Params params{memory.words.data(), buggy};
-  CheckOptions options;
-  options.schedules = 1;
-  return check({.what = "probe",
-                .launch =
-                    [&](const Options& run_options) {
-                      memory.words = {};
-                      return ::warploom::loom::launch(config, &entry<Kernel, Params>, &params, launch.tensors,
-                                                      run_options);
-                    }},
-               options);
-}
-
-/// The one run does not say HOLDS of the buggy form, and does of its twin.
-template <class Kernel>
-void never_holds(const Launch& launch, Kernel kernel, const char* point, uint32_t registers = 0) {
-  const Verdict buggy = verdict_of(launch, kernel, true, registers);
-  EXPECT_EQ(buggy.kind, Verdict::Kind::none_found) << buggy.sentence() << to_text(buggy.report);
-  EXPECT_TRUE(std::ranges::any_of(buggy.points, [&](const Point& found) { return found.operation == point; }))
-      << buggy.sentence();
-  const Verdict twin = verdict_of(launch, kernel, false, registers);
-  EXPECT_EQ(twin.kind, Verdict::Kind::holds) << twin.sentence() << to_text(twin.report);
-}
-
-/// Reported with this code by a run under any schedule; of the twin, HOLDS.
-template <class Kernel>
-void always_fails(const Launch& launch, Kernel kernel, std::initializer_list<const char*> codes) {
-  Memory memory;
-  Launch with_tensors = launch;
-  with_tensors.tensors = memory.tensors();
-  for (const Schedule& schedule : schedules(launch)) {
-    SCOPED_TRACE(schedule.text());
-    Options options = with(schedule);
-    options.check = true;
-    const Outcome outcome = run(with_tensors, kernel, Params{memory.words.data(), true}, options);
-    ASSERT_EQ(outcome.report.findings.size(), 1u) << "no finding";
-    EXPECT_NE(std::ranges::find(codes, outcome.report.findings[0].code), codes.end()) << to_text(outcome.report);
-  }
-  const Verdict twin = verdict_of(launch, kernel, false);
-  EXPECT_EQ(twin.kind, Verdict::Kind::holds) << twin.sentence() << to_text(twin.report);
-}
-
-struct Storage {
-  alignas(128) uint32_t line[32];
-  alignas(16) ClcResponse response[2];
-  Mbarrier a[1], b[1], c[1];
-  uint32_t slot[2];
-};
-constexpr size_t storage_bytes = sizeof(Storage);
-
-void init_three(Storage& s, uint32_t a, uint32_t b = 1, uint32_t c = 1) {
-  if (thread_index() == 0) {
-    mbarrier_init(address(s.a[0]), a);
-    mbarrier_init(address(s.b[0]), b);
-    mbarrier_init(address(s.c[0]), c);
-    fence_mbarrier_init();
-  }
-  cluster_sync();
-}
+using namespace points;
 
 // ---------------------------------------------------------------------------------------------------- registers
 
@@ -910,6 +833,32 @@ TEST(Points, LanesThatStoreTheSameAndKnowOtherThings) {
                  if (lane_index() == 1 || lane_index() == 2) store_shared(&s.line[0], 1u);
                },
                {"RACE-SMEM"});
+}
+
+TEST(Points, EqualStoresInTheOrderOfTheirThreads) {
+  // Two threads store the same row. If one of them does so twice, whether the other knows of the first time shows only
+  // where the other comes last: a finding there, and a point elsewhere.
+  const auto kernel = [](const Params& p) {
+    auto& s = shared<Storage>();
+    if (thread_index() < 4) store_shared(&s.line[thread_index()], 7u);
+    fence_proxy_async_shared();
+    syncthreads();
+    const bool twice = p.buggy && thread_index() == 32;
+    if (lane_index() != 0) return;
+    for (int time = 0; time < (twice ? 2 : 1); ++time) {
+      bulk_store(p.words, address(s.line), 16);
+      bulk_commit_group();
+      bulk_wait_group<0>();
+    }
+  };
+  const Launch launch{.threads = 64, .shared_bytes = storage_bytes};
+  for (const Schedule& schedule : schedules(launch)) {
+    SCOPED_TRACE(schedule.text());
+    const Verdict buggy = verdict_of(launch, kernel, true, 0, schedule);
+    EXPECT_TRUE(buggy.kind == Verdict::Kind::fails || buggy.kind == Verdict::Kind::none_found) << buggy.sentence();
+    const Verdict twin = verdict_of(launch, kernel, false, 0, schedule);
+    EXPECT_EQ(twin.kind, Verdict::Kind::holds) << twin.sentence() << to_text(twin.report);
+  }
 }
 
 TEST(Points, LanesThatRunAheadOfAMeeting) {

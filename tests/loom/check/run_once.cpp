@@ -24,6 +24,7 @@ const char* to_string(PhaseRule rule) {
     case PhaseRule::wait_late: return "P2: a wait that may begin late";
     case PhaseRule::increment_late: return "increment late";
     case PhaseRule::may_be_last: return "may be last";
+    case PhaseRule::test_answered: return "test answered";
     case PhaseRule::byte_range: return "byte range";
   }
   return "";

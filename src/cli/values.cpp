@@ -1,0 +1,94 @@
+#include "cli/values.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cfloat>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "cli/session.hpp"
+
+namespace warploom::cli {
+namespace {
+
+/// Ranges that are narrower than the option's type.
+struct Range {
+  std::string_view option;
+  int64_t least;
+  uint64_t most;
+};
+constexpr Range ranges[] = {
+    {"--m", 0, largest_extent},     {"--n", 0, largest_extent},   {"--k", 0, largest_extent},
+    {"--batch", 0, largest_extent}, {"--sms", 0, 1'000'000},      {"--splits", 0, 1'000'000},
+    {"--workers", 0, 1024},         {"--launches", 1, 1'000'000}, {"--schedules", 1, 1'000'000'000},
+    {"--deviations", 0, 1000},
+};
+
+template <class Number>
+bool read(const std::string& text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end;
+}
+
+void look_at_whole(const std::string& option, const std::string& text, int64_t least, uint64_t most) {
+  uint64_t value = 0;
+  int64_t negative = 0;
+  const bool fits = text.starts_with('-')
+                        ? read(text, negative) && negative >= least
+                        : read(text, value) && value <= most && (least <= 0 || value >= static_cast<uint64_t>(least));
+  if (!fits) throw BadValue(fmt::format("{} is a number from {} to {}, not '{}'", option, least, most, text));
+}
+
+void look_at_real(const std::string& option, const std::string& text) {
+  const bool may_be_negative = option == "--alpha" || option == "--beta";
+  char* stop = nullptr;
+  const double value = std::strtod(text.c_str(), &stop);
+  const bool number = text.find_first_not_of("+-.0123456789eE") == std::string::npos && *stop == '\0';
+  if (!number || !std::isfinite(value) || std::abs(value) > FLT_MAX || (value < 0 && !may_be_negative))
+    throw BadValue(
+        fmt::format("{} is a {}, not '{}'", option, may_be_negative ? "finite number" : "number of at least 0", text));
+}
+
+}  // namespace
+
+void be_strict(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name(), type = option->get_type_name();
+    if (type.empty()) continue;  // a flag
+    int64_t least = type.starts_with("UINT") ? 0 : std::numeric_limits<int32_t>::min();
+    uint64_t most =
+        type.starts_with("UINT") ? std::numeric_limits<uint64_t>::max() : std::numeric_limits<int32_t>::max();
+    for (const Range& range : ranges)
+      if (name == range.option) {
+        least = range.least;
+        most = range.most;
+      }
+    const bool whole = type.starts_with("INT") || type.starts_with("UINT"), real = type.starts_with("FLOAT");
+    option->check([=](const std::string& text) {
+      if (text.empty()) throw BadValue(fmt::format("{} is given without a value", name));
+      if (whole) look_at_whole(name, text, least, most);
+      if (real) look_at_real(name, text);
+      return std::string();
+    });
+  }
+}
+
+void refuse_odd_values(const CLI::App& command, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (word == "--") return;
+    if (!word.starts_with("--") || equals == std::string::npos) continue;
+    const std::string name = word.substr(0, equals);
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option != nullptr && option->get_type_name().empty()) throw BadValue(fmt::format("{} takes no value", name));
+    if (equals == word.size() - 1) throw BadValue(fmt::format("{} is given without a value", name));
+  }
+}
+
+}  // namespace warploom::cli
