@@ -129,8 +129,12 @@ Footprints::Key Footprints::key_of(const MmaOperation& op) {
 
 template <class Operation>
 Footprints::Id Footprints::one(const Operation& op) {
-  const auto [entry, added] = known_.try_emplace(key_of(op), static_cast<Id>(sets_.size()));
+  const Key key = key_of(op);
+  Recent<Key>& recent = recent_[KeyHash()(key) >> 56];
+  if (recent.id != nothing && recent.key == key) return recent.id;
+  const auto [entry, added] = known_.try_emplace(key, static_cast<Id>(sets_.size()));
   if (added) sets_.push_back(std::make_unique<LineSet>(lines_of(op)));
+  recent = {key, entry->second};
   return entry->second;
 }
 template Footprints::Id Footprints::one(const WgmmaOperation&);
@@ -138,12 +142,16 @@ template Footprints::Id Footprints::one(const MmaOperation&);
 
 Footprints::Id Footprints::joined(Id a, Id b) {
   if (a == nothing) return b;
-  const auto [entry, added] = joined_.try_emplace(uint64_t{a} << 32 | b, static_cast<Id>(sets_.size()));
+  const uint64_t key = uint64_t{a} << 32 | b;
+  Recent<uint64_t>& recent = recently_joined_[key * 0x9e3779b97f4a7c15u >> 56];
+  if (recent.id != nothing && recent.key == key) return recent.id;
+  const auto [entry, added] = joined_.try_emplace(key, static_cast<Id>(sets_.size()));
   if (added) {
     auto both = std::make_unique<LineSet>(*sets_[a]);
     both->add(*sets_[b]);
     sets_.push_back(std::move(both));
   }
+  recent = {key, entry->second};
   return entry->second;
 }
 

@@ -121,6 +121,14 @@ class Footprints {
     sets.push_back(std::make_unique<LineSet>());
     return sets;
   }
+  /// In front of a map, for the few keys that a main loop asks for over and over.
+  template <class K>
+  struct Recent {
+    K key{};
+    Id id = nothing;
+  };
+  std::array<Recent<Key>, 256> recent_ = {};
+  std::array<Recent<uint64_t>, 256> recently_joined_ = {};
   std::unordered_map<Key, Id, KeyHash> known_;
   std::unordered_map<uint64_t, Id> joined_;
   std::unordered_map<Id, std::vector<std::pair<uint32_t, uint32_t>>> runs_;

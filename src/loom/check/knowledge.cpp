@@ -286,7 +286,7 @@ void Knowledge::raise(Plane plane, uint32_t slot, uint32_t tick) {
   ahead_.cut(gone);
 }
 
-void Knowledge::raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick) {
+void Knowledge::raise(Plane plane, uint32_t slot, uint32_t lane, uint32_t tick) {
   if (this->tick(plane, slot) >= tick) return;
   const uint32_t key = key_of(plane, slot, lane);
   const auto found =

@@ -27,13 +27,13 @@ enum class Plane : uint8_t {
 inline constexpr uint32_t plane_count = 4;
 inline constexpr Plane all_planes[] = {Plane::happened, Plane::visible, Plane::async, Plane::tensor};
 
-inline constexpr uint8_t whole_slot = 0xff;  ///< the lane of a stamp that is an operation's
+inline constexpr uint32_t whole_slot = 0xff;  ///< the lane of a stamp that is an operation's
 
 /// A moment of a slot. Ticks start at 1.
 struct Stamp {
   uint32_t slot = 0;
   uint32_t tick = 0;
-  uint8_t lane = whole_slot;
+  uint32_t lane = whole_slot;  ///< no byte: one written into padding is slow to read back as a word
 
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
@@ -42,7 +42,7 @@ struct Stamp {
 /// have a slot of their own, so that nobody has to keep the lane apart from its warp.
 struct Voice {
   uint32_t slot = 0;
-  uint8_t lane = 0;
+  uint32_t lane = 0;
   uint32_t said = 0;  ///< so many times
   uint32_t met = 0;   ///< ... that the other lanes know of
 };
@@ -69,7 +69,7 @@ class Knowledge {
   struct Own {
     uint32_t warp = ~0u;
     uint32_t met = 0;
-    uint8_t lane = 0;
+    uint32_t lane = 0;
     uint32_t tick = 0;
     std::span<const Voice> voices = {};  ///< of the warp
 
@@ -95,7 +95,7 @@ class Knowledge {
   /// The whole slot up to this tick.
   void raise(Plane plane, uint32_t slot, uint32_t tick);
   /// One lane of a warp.
-  void raise(Plane plane, uint32_t slot, uint8_t lane, uint32_t tick);
+  void raise(Plane plane, uint32_t slot, uint32_t lane, uint32_t tick);
   void raise(Plane plane, const Stamp& stamp) {
     if (stamp.lane == whole_slot)
       raise(plane, stamp.slot, stamp.tick);

@@ -27,7 +27,7 @@ namespace warploom::loom::check {
 /// A thread of the cluster. Warps are counted through the cluster.
 struct Agent {
   uint32_t warp = 0;
-  uint8_t lane = 0;
+  uint32_t lane = 0;
 };
 
 /// What others may learn of work, beside that it is over: that its writes are seen, and by whom.
@@ -353,7 +353,7 @@ class Order {
     uint32_t slot = 0;
     MemoryId memory = 0;
     uint32_t warp = nobody;
-    uint8_t lane = 0;
+    uint32_t lane = 0;
     uint32_t at = 0;  ///< the thread's own tick at its latest
   };
   std::vector<Plain> plain_;

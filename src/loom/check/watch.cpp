@@ -156,12 +156,14 @@ void Watch::access(Thread& thread, Pc pc, const Cta& owner, uint32_t offset, uin
   if (recorder_ != nullptr) recorder_->access(thread, owner, offset, bytes, write);
   const Agent me = agent(thread);
   const Viewpoint view(order_, me);
-  Record record = record_of(thread, owner, view, site(pc, warp, lane, operation));
+  Record single;
+  Record& record = unit ? gather(warp, lane, pc, offset) : single;
+  record = record_of(thread, owner, view, site(pc, warp, lane, operation));
   record.same = value != nullptr && std::memcmp(owner.window + offset, value, bytes) == 0;
   const bool here = write && value != nullptr && &owner == thread.cta;
   if (here) note_store(me, record);
   if (unit) {
-    gather(warp, pc, record, offset);
+    // Checked with those that follow.
   } else if (here) {
     const AlikeStores others(*this, me, shared_[rank_of(owner)], record);
     touch_shared(pc, warp, owner, offset, bytes, write, view, record, &others);
@@ -191,7 +193,7 @@ void Watch::access(const Warp& warp, Pc pc, std::span<const uint32_t> offsets, u
   for (const uint32_t offset : offsets) {
     if (recorder_ != nullptr) recorder_->access(warp, offset, bytes, write);
     if (units)
-      gather(warp, pc, record, offset);
+      gather(warp, all_lanes, pc, offset) = record;
     else
       touch_shared(pc, warp, *warp.cta, offset, bytes, write, view, record);
   }
@@ -426,12 +428,7 @@ void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kin
                              .lanes = 1u << thread.id.lane,
                              .operation = "a signal",
                              .barrier = &barrier});
-  if (!tells)
-    mute_[me.warp] = {
-        pc, 1u << thread.id.lane,
-        fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that "
-                    "CTA nothing of what its threads did",
-                    barrier.name(), barrier.cta->rank)};
+  if (!tells) note_mute(me.warp, {pc, 1u << thread.id.lane, id});
 }
 
 void Watch::increment(Thread& thread, Pc pc, const Barrier& barrier) {
@@ -509,10 +506,7 @@ void Watch::cluster_arrive(Thread& thread, Pc pc, bool release) {
     order_.arrive(agent(thread), cluster_barrier_, pc);
   else
     order_.arrive_relaxed(agent(thread), cluster_barrier_, pc);
-  if (!tells)
-    mute_[agent(thread).warp] = {
-        pc, 1u << thread.id.lane,
-        "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did"};
+  if (!tells) note_mute(agent(thread).warp, {pc, 1u << thread.id.lane, cluster_barrier_});
 }
 
 void Watch::cluster_completed() { order_.phase_completed(cluster_barrier_); }

@@ -233,11 +233,16 @@ class Watch {
       return warp == &who && lanes == which && each.size() < most;
     }
   };
-  void gather(const Warp& warp, Pc pc, const Record& record, uint32_t offset) {
+  /// Of one more store of these lanes: what is noted of it, for the caller to fill in where it lies. (A record that is
+  /// changed and then copied is waited for by the copy.)
+  Record& gather(const Warp& warp, uint32_t lanes, Pc pc, uint32_t offset) {
     gathered_.warp = &warp;
-    gathered_.lanes = record.lanes;
-    gathered_.each.push_back({pc, record, offset});
+    gathered_.lanes = lanes;
     gathered_.lines.add(offset);
+    Stores::One& one = gathered_.each.emplace_back();
+    one.pc = pc;
+    one.offset = offset;
+    return one.record;
   }
   /// May these bytes be those of a live mbarrier?
   bool near_barriers(const Cta& cta, uint32_t offset, uint32_t bytes) const {
@@ -398,9 +403,15 @@ class Watch {
   struct Mute {
     Pc pc = nullptr;
     uint32_t lanes = 0;
-    std::string what;
+    Order::BarrierId barrier = 0;
   };
-  std::unordered_map<uint32_t, Mute> mute_;
+  std::vector<Mute> mute_;  ///< by warp
+  void note_mute(uint32_t warp, const Mute& mute) {
+    if (mute_.size() <= warp) mute_.resize(warp + 1);
+    mute_[warp] = mute;
+  }
+  /// What it did, for a report: every arrival notes one, and few are told.
+  std::string text_of(const Mute& mute) const;
   std::vector<std::optional<Stamp>> allocations_;  ///< of each CTA's tensor memory: the latest change
   struct Visit {
     Agent agent;

@@ -175,15 +175,24 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
   // An arrival that tells nothing may be all that orders the two.
   const bool untold = conflict.kind == Conflict::Kind::not_visible ||
                       (conflict.kind == Conflict::Kind::no_proxy_fence && !conflict.earlier_writes);
-  if (const auto mute = earlier.warp == nullptr ? mute_.end() : mute_.find(agent(*earlier.warp).warp);
-      untold && mute != mute_.end()) {
-    sides.push_back({mute->second.what, earlier.warp, mute->second.lanes, mute->second.pc});
+  if (const size_t from = earlier.warp == nullptr ? mute_.size() : agent(*earlier.warp).warp;
+      untold && from < mute_.size() && mute_[from].pc != nullptr) {
+    const Mute& mute = mute_[from];
+    sides.push_back({text_of(mute), earlier.warp, mute.lanes, mute.pc});
     words.fix = fmt::format(
         "the arrival releases to the cluster (mbarrier_arrive<Scope::cluster>, cluster_arrive), and {}",
         conflict.later.proxy == Proxy::async ? "a fence.proxy.async of the thread that made the first comes before it"
                                              : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
   }
   cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
+}
+
+std::string Watch::text_of(const Mute& mute) const {
+  if (mute.barrier == cluster_barrier_)
+    return "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did";
+  return fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that CTA nothing of "
+                     "what its threads did",
+                     name_of(mute.barrier), barriers_[mute.barrier].barrier->cta->rank);
 }
 
 std::string Watch::name_of(Order::BarrierId id) const {
