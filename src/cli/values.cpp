@@ -71,7 +71,8 @@ void be_strict(CLI::App& command) {
       }
     const bool whole = type.starts_with("INT") || type.starts_with("UINT"), real = type.starts_with("FLOAT");
     option->check([=](const std::string& text) {
-      if (text.empty()) throw BadValue(fmt::format("{} is given without a value", name));
+      // What follows `--m $UNSET` is the next option.
+      if (text.empty() || text.starts_with("--")) throw BadValue(fmt::format("{} is given without a value", name));
       if (whole) look_at_whole(name, text, least, most);
       if (real) look_at_real(name, text);
       return std::string();

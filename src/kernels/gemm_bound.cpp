@@ -113,13 +113,17 @@ GemmBound::GemmBound(const GemmDataSpec& spec, const HowItRan& how, bool integer
 
 BoundedSum GemmBound::sum(double sum, double peak, const LineNorms& a, const LineNorms& b) const {
   BoundedSum made{.sum = sum};
+  // Kernels multiply the two scale factors first. Beyond fp32 a block ends as an infinity, or as a NaN where it is 0.
+  if (spec_.scaling != Scaling::none) made.ends = a.scale * b.scale < largest_float;
   if (!std::isfinite(sum)) return made;  // an infinity or a NaN among the operands: it comes out whatever the order
   // Cauchy-Schwarz: all that |a||b| can add up to, and what a step can.
   const double all = a.whole * b.whole, step = a.step * b.step;
   const double partial = std::min(all, chains_ * peak + step) * (1 + 1e-9);
-  made.ends = partial < largest_float;
+  made.ends = made.ends && partial < largest_float;
   if (exact_sums_) return made;
   made.lost = made.drift = additions_ * unit * partial + (additions_ + 8) * 0x1p-149;
+  // A product of scale factors below fp32's normal numbers is rounded to a multiple of 2^-149; e4m3 goes up to 448.
+  if (spec_.scaling != Scaling::none) made.lost += spec_.k * (448.0 * 448.0) * 0x1p-150;
   if (instructions_ == 0) return made;
   // 33 terms of an instruction are cut to 13 bits below the largest, toward zero: half a unit in the mean, with the
   // term's sign. A chain is 4 instructions long where scales end it.
@@ -143,6 +147,7 @@ BoundedElement GemmBound::element(const BoundedSum& sum, double source, double b
   const DType d = spec_.d;
   if (!std::isfinite(x)) {
     made.want = made.low = made.high = clamped_to(d, activate_exactly(spec_.activation, x));
+    made.judged = sum.ends;
     return made;
   }
   made.judged = sum.ends && magnitude + off < largest_float;
@@ -178,11 +183,11 @@ bool GemmBound::right(const BoundedElement& element, uint32_t bits) const {
   const uint32_t wanted = rounded(element.want);
   if (bits == wanted) return true;
   const float got = decode_bits(type, bits);
-  if (std::isnan(element.want)) return std::isnan(got);
   // Partial sums that leave fp32's range end as an infinity or a NaN, or as what becomes of those.
   if (!element.judged && (!std::isfinite(got) || (type == DType::e4m3 && std::fabs(got) == 448.0f) ||
                           (spec_.activation != Activation::none && got == 0)))
     return true;
+  if (std::isnan(element.want)) return std::isnan(got);
   // Rounding keeps order, and what a kernel rounds lies between the two; -0 and 0 are one value. NaN is beyond both.
   return got >= decode_bits(type, rounded(element.low)) && got <= decode_bits(type, rounded(element.high));
 }

@@ -138,7 +138,9 @@ GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_
   k_blocks_ = ceil_div(k, block);
   if (spec.fill == Fill::ring) {
     // Sums that the kernel adds up itself: of K blocks where it promotes them, of CTAs that share a tile; C and bias.
-    const int64_t shares = std::min<int64_t>(most_ring_splits, std::max<int64_t>(k_blocks_, 1));
+    // Kernels share out blocks of 128 bytes of K.
+    const int64_t shared_blocks = ceil_div(k * size_of(spec.a), 128);
+    const int64_t shares = std::min<int64_t>(most_ring_splits, std::max<int64_t>(shared_blocks, 1));
     const int64_t sums = size_of(spec.a) == 1 ? std::max(k_blocks_, shares) : shares;
     ring_ = ring_for(spec.d, spec.a, spec.b, k, sums + (spec.beta != 0.0f) + (spec.bias != BiasAlong::none));
     ring_operands_ = counting_table(ring_.largest);

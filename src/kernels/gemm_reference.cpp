@@ -1,5 +1,6 @@
 #include "kernels/gemm_reference.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/gemm_values.hpp"
@@ -16,7 +17,7 @@ GemmData::Reference::Reference(const GemmData& data, const HowItRan& how)
       ring_(data.made_up_ && data.spec_.fill == Fill::ring),
       bound_(data.spec_, how, data.made_up_ && data.spec_.fill == Fill::integer) {}
 
-void GemmData::Reference::decode(uint64_t which, int64_t matrix, int64_t line, double* values) const {
+double GemmData::Reference::decode(uint64_t which, int64_t matrix, int64_t line, double* values) const {
   const GemmDataSpec& spec = data_.spec_;
   const bool of_a = which == stream_a;
   const Tensor& tensor = of_a ? data_.a_ : data_.b_;
@@ -24,27 +25,33 @@ void GemmData::Reference::decode(uint64_t which, int64_t matrix, int64_t line, d
     decode_values(tensor.type, tensor.at(matrix, line), 1, spec.k, values);
   else
     decode_values(tensor.type, tensor.at(matrix, 0) + line * size_of(tensor.type), tensor.stride, spec.k, values);
-  if (spec.scaling == Scaling::none) return;
+  if (spec.scaling == Scaling::none) return 1;
   const Scales& scales = of_a ? data_.a_scales_ : data_.b_scales_;
   const bool by_lines = of_a || spec.scaling == Scaling::a_rows_b_rows;
-  for (int64_t q = 0; q < spec.k; ++q)
-    values[q] *=
+  double largest = 0;
+  for (int64_t q = 0; q < spec.k; ++q) {
+    const double scale =
         scales.of(matrix)[by_lines ? q / block * scales.stride + line : line / block * scales.stride + q / block];
+    values[q] *= scale;
+    largest = std::isfinite(scale) ? std::max(largest, std::fabs(scale)) : INFINITY;
+  }
+  return largest;
 }
 
 void GemmData::Reference::pack(PackedLines& to, int64_t at, uint64_t which, int64_t matrix, int64_t line,
                                bool unquantised) const {
   const GemmDataSpec& spec = data_.spec_;
   std::vector<double> values(static_cast<size_t>(spec.k));
+  double scale = 1;
   if (unquantised) {
     std::vector<float> made(values.size());
     const int64_t before = which == stream_b ? matrix * spec.n : spec.shared_a ? 0 : matrix * spec.m;
     data_.unquantised_row(which, before + line, made.data());
     std::copy(made.begin(), made.end(), values.begin());
   } else {
-    decode(which, matrix, line, values.data());
+    scale = decode(which, matrix, line, values.data());
   }
-  to.set(at, values.data());
+  to.set(at, values.data(), scale);
 }
 
 BoundedElement GemmData::Reference::element(const BoundedSum& sum, int64_t matrix, int64_t row, int64_t column) const {

@@ -34,7 +34,8 @@ class GemmData::Reference {
   bool in_ring() const { return ring_; }
 
  private:
-  void decode(uint64_t which, int64_t matrix, int64_t line, double* values) const;
+  /// The largest magnitude of its scale factors (LineNorms).
+  double decode(uint64_t which, int64_t matrix, int64_t line, double* values) const;
 
   const GemmData& data_;
   bool ring_;

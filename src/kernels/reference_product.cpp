@@ -69,7 +69,7 @@ Kernel best_kernel() {
 
 }  // namespace
 
-void PackedLines::set(int64_t line, const double* values) {
+void PackedLines::set(int64_t line, const double* values, double scale) {
   double* const to = values_.data() + line / width * k_ * width + line % width;
   LineNorms norms;
   for (int64_t begin = 0; begin < k_; begin += step_) {
@@ -82,7 +82,7 @@ void PackedLines::set(int64_t line, const double* values) {
     norms.whole += squares;
     norms.step = std::max(norms.step, squares);
   }
-  norms_[static_cast<size_t>(line)] = {std::sqrt(norms.whole), std::sqrt(norms.step)};
+  norms_[static_cast<size_t>(line)] = {std::sqrt(norms.whole), std::sqrt(norms.step), scale};
 }
 
 ReferencePanel::ReferencePanel(const PackedLines& a, int64_t first, int64_t count, const PackedLines& b) {

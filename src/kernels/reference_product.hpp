@@ -17,6 +17,7 @@ namespace warploom {
 /// Euclidean norms of a line of an operand: of all of it, and the largest of its steps.
 struct LineNorms {
   double whole = 0, step = 0;
+  double scale = 1;  ///< the largest magnitude of its scale factors; infinite where one is no number
 };
 
 /// Lines in groups of 8, [group][k][8], and their norms.
@@ -31,7 +32,7 @@ class PackedLines {
         values_(static_cast<size_t>((lines + width - 1) / width * width * k)) {}
 
   /// Of lines that differ, from several threads.
-  void set(int64_t line, const double* values);
+  void set(int64_t line, const double* values, double scale = 1);
   int64_t count() const { return static_cast<int64_t>(norms_.size()); }
   int64_t k() const { return k_; }
   int64_t step() const { return step_; }

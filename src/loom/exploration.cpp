@@ -16,12 +16,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "warploom exploration";
-constexpr uint64_t format_version = 2;  // 1 named neither itself nor what it belonged to
+constexpr uint64_t format_version = 3;  // 1 named neither itself nor what it belonged to, 2 had no checksum
 constexpr uint64_t most = 1'000'000'000'000;
 
 template <class List>
 uint64_t sum(const List& list) {
   return std::accumulate(list.begin(), list.end(), uint64_t{0});
+}
+
+/// FNV-1a of everything before it in the file: what was changed by anybody else is no state of ours.
+constexpr const char* checksum_name = "checksum";
+std::string checksum_of(const Json& without) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : without.dump(-1, ' ', false, Json::error_handler_t::replace))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
 }
 
 std::string text_of(const Suppression& known) { return fmt::format("{}@{}:{}", known.code, known.file, known.line); }
@@ -161,6 +170,7 @@ std::string Exploration::to_json() const {
             {"turn", turn},          {"points", places}};
   if (failure) json["failure"] = {{"schedule", failure->schedule}, {"code", failure->code}};
   json["frontier"] = left;
+  json[checksum_name] = checksum_of(json);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -232,6 +242,12 @@ Result<Exploration> exploration_of(std::string_view text) {
   if (!read.good || state.of.empty()) return bad;
   if (std::string sentence = state.nonsense(); !sentence.empty())
     return Error{"the numbers of the file make no sense: " + sentence};
+  std::string checksum;
+  read(checksum_name, checksum);
+  Json rest = json;
+  rest.erase(checksum_name);
+  if (!read.good || checksum != checksum_of(rest))
+    return Error{"the file was changed since it was written: its checksum is another"};
   return state;
 }
 

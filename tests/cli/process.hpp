@@ -30,6 +30,12 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+/// The program's file: that of this build, unless somebody else's is to be tried.
+inline std::string& program() {
+  static std::string file = WARPLOOM_PROGRAM;
+  return file;
+}
+
 /// A folder that goes away with the test.
 struct Folder {
   std::filesystem::path path =
@@ -57,7 +63,7 @@ class Process {
   /// Starts the program; `prepare` runs in the child, before it.
   explicit Process(std::vector<std::string> words, const std::function<void()>& prepare = {})
       : out_(memfd_create("out", MFD_CLOEXEC)), error_(memfd_create("error", MFD_CLOEXEC)) {
-    words.insert(words.begin(), WARPLOOM_PROGRAM);
+    words.insert(words.begin(), program());
     child_ = fork();
     if (child_ != 0) return;
     dup2(out_, STDOUT_FILENO);
@@ -68,7 +74,7 @@ class Process {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    execv(WARPLOOM_PROGRAM, arguments.data());
+    execv(program().c_str(), arguments.data());
     _exit(99);
   }
   ~Process() {

@@ -26,6 +26,10 @@ TEST(CliValues, EmptyOnesAreNone) {
     expect_refused({"run", "gemm", option, ""}, std::string(option) + " is given without a value");
     expect_refused({"run", "gemm", std::string(option) + "="}, std::string(option) + " is given without a value");
   }
+  // `--m $UNSET --json`: the next option is no value.
+  const Ended ended = run({"run", "gemm", "--m", "--json"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.out.find("--m is given without a value"), std::string::npos) << ended.out << ended.error;
   expect_refused({"run", ""}, "kernel is given without a value");
   expect_refused({"explain", ""}, "code is given without a value");
   expect_refused({"check", "gemm", "--resume", ""}, "--resume is given without a value");

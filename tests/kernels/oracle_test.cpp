@@ -316,6 +316,40 @@ void move_beyond_the_bound(int count, uint64_t seed) {
     }
   }
 }
+/// Kernels multiply the two scale factors first: a product beyond fp32 is an infinity, or NaN times a 0; one below is
+/// rounded to a few bits.
+TEST(Oracle, ScaleFactorsAtTheEndsOfFp32) {
+  const int m = 8, n = 16, k = 16;
+  Random random(12);
+  std::vector<std::byte> a(m * k), b(n * k);
+  for (auto* operand : {&a, &b})
+    for (std::byte& one : *operand)
+      store_bits(DType::e4m3, &one, encode_value(DType::e4m3, static_cast<float>(below(random, 5) - 2)));
+  const std::pair<float, float> ends[] = {{INFINITY, 1.0f}, {NAN, 2.0f}, {3e30f, 3e30f}, {1e-30f, 3e-15f}, {1e-20f, 1e-22f}};
+  for (const auto& [of_row, of_column] : ends) {
+    std::vector<float> a_scales(m, 1.0f), b_scales(n, 1.0f);
+    a_scales[3] = of_row;
+    b_scales[5] = of_column;
+    GemmSources sources;
+    sources.a = a.data();
+    sources.b = b.data();
+    sources.a_scales = a_scales.data();
+    sources.b_scales = b_scales.data();
+    sources.a_scales_stride = m;
+    sources.b_scales_stride = n;
+    const GemmDataSpec spec{
+        .m = m, .n = n, .k = k, .a = DType::e4m3, .b = DType::e4m3, .d = DType::f32, .scaling = Scaling::a_rows_b_rows};
+    GemmData data(spec, sources);
+    const GemmProblem p = data.problem();
+    solve_in_fp32(p);
+    EXPECT_TRUE(data.acceptable(data.compare())) << of_row << " " << of_column << ": " << data.compare().text();
+    // Where every number is finite, none is excused.
+    auto* const d = static_cast<float*>(p.d.data);
+    d[0] += 100;
+    EXPECT_EQ(data.compare().wrong, 1) << data.compare().text();
+  }
+}
+
 TEST(Oracle, AnElementBeyondItsBoundIsNoticed) { move_beyond_the_bound(200, 8); }
 TEST(OracleFull, AnElementBeyondItsBoundIsNoticed) { move_beyond_the_bound(3000, 9); }
 

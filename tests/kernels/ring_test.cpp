@@ -85,6 +85,15 @@ TEST(Ring, AProductLeftOutShowsInNearlyEveryElement) {
   }
 }
 
+/// Shares are of K blocks of 64, of which there may be more than of 128: each adds a remainder that D must hold.
+TEST(Ring, EveryShareOfASplitAddsARemainder) {
+  for (const int k : {65, 128, 192, 300})
+    for (const int splits : {2, 3}) {
+      SCOPED_TRACE(testing::Message() << "k " << k << ", splits " << splits);
+      EXPECT_EQ(run_without({{.m = 100, .n = 72, .k = k, .fill = Fill::ring}, splits}, 0).rounding_mismatches, 0);
+    }
+}
+
 TEST(Ring, BlackwellBlockwise) {
   for (const int left_out : {0, 1}) {
     GemmData data({.m = 140,

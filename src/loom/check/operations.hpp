@@ -157,15 +157,15 @@ inline constexpr Row operation_rows[] = {
     {"name_barriers", "", rows::own},
 };
 
-constexpr const Row* row_of(std::string_view operation) {
+constexpr bool has_row(std::string_view operation) {
   for (const Row& row : operation_rows)
-    if (row.operation == operation) return &row;
-  return nullptr;
+    if (row.operation == operation) return true;
+  return false;
 }
 
-template <bool has_row>
+template <bool there>
 constexpr void require_row() {
-  static_assert(has_row,
+  static_assert(there,
                 "warploom: this operation of the machine has no row in operations.hpp; say there by which rule a "
                 "schedule cannot change its answer or effect, or that it is a point");
 }
@@ -173,6 +173,6 @@ constexpr void require_row() {
 }  // namespace warploom::loom::check
 
 /// Where the operation was called, for reports: a return address. Not without a row.
-#define WARPLOOM_PLACE(operation)                                                                  \
-  (::warploom::loom::check::require_row<::warploom::loom::check::row_of(#operation) != nullptr>(), \
+#define WARPLOOM_PLACE(operation)                                                        \
+  (::warploom::loom::check::require_row<::warploom::loom::check::has_row(#operation)>(), \
    __builtin_return_address(0))
