@@ -176,7 +176,7 @@ target_link_libraries(warploom_bench_gpu
   PRIVATE warploom_options warploom_gpu CUDA::cudart_static fmt::fmt-header-only nlohmann_json::nlohmann_json)
 
 # Made-up data comes with the library's own files: `warploom` has them from libwarploom, which this program goes without.
-add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp src/gpu/program_hook.cpp
+add_executable(warploom_bench src/bench/main.cpp src/bench/program.cpp src/cli/text.cpp src/gpu/program_hook.cpp
   src/kernels/gemm_accuracy.cpp src/kernels/gemm_bound.cpp src/kernels/gemm_compare.cpp src/kernels/gemm_data.cpp
   src/kernels/gemm_gpu_hook.cpp src/kernels/gemm_reference.cpp src/kernels/gemm_values.cpp src/kernels/group_bias.cpp
   src/kernels/reference_product.cpp src/kernels/ring.cpp src/kernels/wrong_pattern.cpp)

@@ -44,6 +44,7 @@ install(CODE "
   set(work \"${PROJECT_BINARY_DIR}/compact_static\")
   set(ar \"${CMAKE_AR}\")
   set(objcopy \"${CMAKE_OBJCOPY}\")
+  set(readelf \"${CMAKE_READELF}\")
   set(compiler \"${CMAKE_CXX_COMPILER}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/compact_static.cmake\")" COMPONENT static)
 

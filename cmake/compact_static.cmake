@@ -5,7 +5,7 @@
 #   shared       libwarploom.so of the same build; "": none, and the debug information stays, compressed
 #   line_table   the program that makes the table
 #   work         a folder for what is made on the way
-#   ar, objcopy, compiler
+#   ar, objcopy, readelf, compiler
 function(warploom_run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code ERROR_VARIABLE text OUTPUT_VARIABLE text)
   if(NOT code EQUAL 0)
@@ -32,6 +32,18 @@ warploom_line_table_bytes: .quad ${bytes}
   .section .note.GNU-stack,\"\",@progbits
 ")
 warploom_run("${compiler}" -c "${work}/lines.s" -o "${work}/line_table.o")
-warploom_run("${objcopy}" --strip-debug --discard-locals "${archive}")
+# Every instance of a template has a section, whose name repeats the symbol's, of a kernel a thousand bytes long.
+execute_process(COMMAND "${readelf}" -SW "${archive}" OUTPUT_VARIABLE sections ERROR_QUIET)
+string(REGEX MATCHALL " \\.[a-z_.]+\\._Z[A-Za-z0-9_.]+" sections "${sections}")
+list(REMOVE_DUPLICATES sections)
+set(renamed "")
+foreach(section IN LISTS sections)
+  string(REGEX REPLACE "^ (\\.[a-z_.]+)\\._Z.*$" "--rename-section \\0=\\1.x\n" line "${section}")
+  if(NOT section MATCHES "^ \\.rela\\.")  # takes the name of what it relocates
+    string(APPEND renamed "${line}")
+  endif()
+endforeach()
+file(WRITE "${work}/renamed" "${renamed}")
+warploom_run("${objcopy}" --strip-debug --discard-locals --remove-section .comment "@${work}/renamed" "${archive}")
 warploom_run("${ar}" d "${archive}" carried_line_table.cpp.o)
 warploom_run("${ar}" qs "${archive}" "${work}/line_table.o")

@@ -117,6 +117,7 @@ struct Tcgen05Check {
       } else if (f.m / f.ctas() == 64) {  // twice
         row = lane % 64;
       }
+      if (row >= rows) continue;  // of M = 32
       for (uint32_t k = 0; k < f.k(); ++k)
         put_bits(words, lane * 256 + k * width + shift, bits_of(f.a), a.at(cta * rows + row, k));
     }

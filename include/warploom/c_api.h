@@ -83,11 +83,12 @@ typedef struct warploom_gemm_problem {
   int32_t bias_along, activation, scaling;
 } warploom_gemm_problem;
 
-/* batch 1, alpha 1, operands and outputs in bf16, the bias in f32; all else 0, "none" or the first of its kind. */
+/* batch 1, alpha 1, operands and outputs in bf16, the bias in f32; all else 0, "none" or the first of its kind. m, n and k
+ * are -1, which is refused: set all three. */
 /* clang-format off */
 #define WARPLOOM_GEMM_PROBLEM_INIT                                                                    \
   {sizeof(warploom_gemm_problem),                                                                     \
-   0, 0, 0, 1,                                                          /* m, n, k, batch */          \
+   -1, -1, -1, 1,                                                       /* m, n, k, batch */          \
    1.0f, 0.0f,                                                          /* alpha, beta */             \
    0, 0, 0, 0, 0, 0, 0,                                                 /* pointers */                \
    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,                                  /* strides */                 \

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cli/text.hpp"
+
 namespace warploom::bench {
 namespace {
 
@@ -15,7 +17,7 @@ OnGpu& slot() {
 }
 
 int bad(const std::string& sentence) {
-  fmt::print(stderr, "warploom: {}\n", sentence);
+  fmt::print(stderr, "warploom: {}\n", cli::shown(sentence));
   return 2;
 }
 
@@ -46,12 +48,12 @@ Result<std::vector<Case>> cases_of(const Arguments& arguments) {
 const char* const description = "Measures the GEMMs on this GPU beside cuBLASLt, and checks every result it measures";
 
 void add_options(CLI::App& app, Arguments& a) {
-  app.footer("Exit status: 0 right, 1 a wrong result, 2 bad input or no GPU.");
+  app.footer("Exit status: 0 right, 1 a wrong result, 2 bad input or no GPU, 3 it could not be done.");
   std::string suite_help = "List of shapes:";
   for (const Suite& one : suites()) suite_help += fmt::format("\n  {:<10} {}", one.name, one.what);
   app.add_option("--suite", a.suites, suite_help);
   app.add_option("--shape", a.shapes, "MxNxK of the kind --kind, and an epilogue: '4096x7168x2048 +C +bias silu'");
-  app.add_option("--kind", a.kind, "bf16, f16, fp8 or blockwise")->capture_default_str();
+  app.add_option("--kind", a.kind, "Of --shape: bf16, f16, fp8 or blockwise")->needs("--shape")->capture_default_str();
   app.add_option("--only", a.only, "Only cases whose label contains this text");
   app.add_option("--config", a.config, "Key of our kernel, in place of the plan's choice");
   app.add_option("--splits", a.splits, "Of K, with --config; 0: the plan's choice");
@@ -83,6 +85,14 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--exact-expected", a.exact_expected,
                  "The same, compared with such a file: tests/data/exact_kernels.jsonl is the loom's");
   app.add_flag("--invariance", a.invariance, "Repeated runs, and a row beside fewer or more rows, give the same bits");
+  CLI::Option* const list = app.get_option("--list");
+  for (CLI::Option* const option : app.get_options()) {
+    const std::string& name = option->get_name();
+    const bool lists = name == "--list" || name == "--suite" || name == "--shape" || name == "--kind" ||
+                       name == "--only" || name == "--config" || name == "--splits" || name == "--help" ||
+                       name == "-h,--help";
+    if (!lists) list->excludes(option);  // what measures nothing has no use for them
+  }
 }
 
 void set_on_gpu(OnGpu on_gpu) { slot() = on_gpu; }
@@ -91,10 +101,12 @@ int run(const Arguments& arguments) {
   const auto cases = cases_of(arguments);
   if (!cases) return bad(cases.error());
   if (cases->empty()) return bad(fmt::format("no case has '{}' in its label", arguments.only));
+  if (!arguments.config.empty())
+    if (const auto config = find_gemm_config(arguments.config); !config) return bad(config.error());
   if (arguments.list) {
     for (const Case& c : *cases) {
       const auto plan = plan_for(arguments.config, arguments.splits, somewhere(c.problem), {});
-      fmt::print("{:<40} {}\n", c.label(), plan ? describe(*plan) : plan.error());
+      fmt::print("{:<40} {}\n", c.label(), plan ? describe(*plan) : cli::shown(plan.error()));
     }
     return 0;
   }

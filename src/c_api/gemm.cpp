@@ -40,6 +40,11 @@ Result<GemmProblem> problem_of(const warploom_gemm_problem* given) {
   set(p.activation, g.activation, Activation::silu, "activation");
   set(p.scaling, g.scaling, Scaling::a_rows_b_rows, "scaling");
   if (trouble.code != ErrorCode::none) return trouble;
+  // What is handed over and would not be used.
+  if (g.bias != nullptr && p.bias.along == BiasAlong::none)
+    return Error{"there is a bias, and bias_along is WARPLOOM_NO_BIAS; WARPLOOM_BIAS_N or WARPLOOM_BIAS_M adds it"};
+  if ((g.a_scales != nullptr || g.b_scales != nullptr) && p.scaling == Scaling::none)
+    return Error{"there are scales, and scaling is WARPLOOM_NO_SCALES"};
   return p;
 }
 

@@ -182,15 +182,19 @@ int check(const RunArguments& arguments, const CheckArguments& how) {
   const Trouble trouble = file && verdict ? file->save(verdict->exploration) : Trouble{};
   interruption.over();
   if (!verdict) return bad(verdict, arguments.json);
-  if (trouble) return fail(trouble, arguments.json);
   if (arguments.json) {
     Json json = json_of(*verdict);
     json["lines"] = has_line_information();
+    if (trouble) {
+      json["error"] = trouble.sentence;
+      json["exit"] = trouble.exit;
+    }
     put_json(json);
   } else {
     remark_on_missing_lines();
     print(*verdict);
   }
+  if (trouble) return arguments.json ? static_cast<int>(trouble.exit) : fail(trouble, false);
   return verdict->good() ? right : finding;
 }
 

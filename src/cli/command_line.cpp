@@ -142,7 +142,8 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
 
 bool wants_json(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  return std::find(words.begin(), words.end(), "--json") != words.end() && words.front() != "bench";
+  const auto options_end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), options_end, "--json") != options_end && words.front() != "bench";
 }
 
 int run_command_line(int argc, char** argv) {

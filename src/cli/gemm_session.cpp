@@ -97,7 +97,7 @@ Result<GemmDataSpec> spec_of(const RunArguments& a) {
 
 GemmProblem described(const GemmDataSpec& s) {
   // Far enough apart for any tensor.
-  auto address = [next = uintptr_t{1} << 44]() mutable { return reinterpret_cast<void*>(next += uintptr_t{1} << 42); };
+  auto address = [next = uintptr_t{0}]() mutable { return reinterpret_cast<void*>(next += uintptr_t{1} << 58); };
   auto round_up = [](int64_t value, int64_t to) { return (std::max<int64_t>(value, 1) + to - 1) / to * to; };
   auto operand = [&](DType type, Major major, int64_t rows) {
     const int64_t stride = round_up(major == Major::k ? s.k : rows, 16 / size_of(type));

@@ -41,7 +41,9 @@ int guarded(int argc, char** argv, bool json) {
   } catch (const std::bad_alloc&) {
     return fail({"there is not enough memory for this", could_not}, json);
   } catch (const std::system_error& error) {
-    return fail({std::string("the system refuses: ") + error.what(), could_not}, json);
+    return fail({std::string("the system refuses a thread or a file: ") + error.what() + " (ulimit -a lists limits)",
+                 could_not},
+                json);
   } catch (const std::exception& error) {
     return fail({std::string("this should not happen: ") + error.what(), could_not}, json);
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "cli/interruption.hpp"
 #include "cli/lines.hpp"
@@ -175,11 +174,10 @@ std::string with_narrow_legend(const std::string& timeline) {
 int run(const RunArguments& arguments) {
   if (!arguments.out.empty())
     if (const Trouble trouble = try_to_write("--out", arguments.out)) return fail(trouble, arguments.json);
-  std::atomic<bool> saved = false;
   Interruption interruption({.last = [&](int signal) {
     abandon_unfinished_files();
     const char* const file = arguments.out.empty() ? ""
-                             : saved               ? "; d is in the file that --out names"
+                             : finished_a_file()   ? "; d is in the file that --out names"
                                                    : "; nothing was written";
     fail({fmt::format("interrupted{}", file)}, arguments.json, signal);
   }});
@@ -221,7 +219,6 @@ int run(const RunArguments& arguments) {
   const bool correct = clean && session->correct(accuracy);
   Trouble trouble;
   const Written written = to_file(arguments, *session, correct, trouble);
-  saved = written.done;
   interruption.over();
   if (trouble) return fail(trouble, arguments.json);
   const double gflops = flops_of(*session) / seconds * 1e-9;

@@ -111,12 +111,10 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
  private:
   enum class Where : uint8_t { metadata, tensor };
   enum class Field : uint8_t { none, type, shape, offsets, unknown };
+  static constexpr int deepest = 127;  // of the format's own reader
   static constexpr unsigned all_fields = 1u << 1 | 1u << 2 | 1u << 3;
 
-  bool deeper() {
-    ++depth_;
-    return true;
-  }
+  bool deeper() { return ++depth_ <= deepest || refuse_file("has a header that is nested too deeply"); }
   /// Inside a field that the format does not have: its own reader passes over those.
   bool passes_over() const { return depth_ >= 2 && where_ == Where::tensor && field_ == Field::unknown; }
 
@@ -189,6 +187,8 @@ Result<uint64_t> safetensors_header_bytes(uint64_t claimed, uint64_t file_bytes)
 }
 
 Result<std::vector<SafeTensorEntry>> parse_safetensors_header(std::string_view header, uint64_t data_bytes) {
+  if (header.find('\0') != std::string_view::npos)  // where the parser would end
+    return Error{"the safetensors header is not a JSON object: it has a byte of 0"};
   if (!header.starts_with('{')) return Error{"the safetensors header is not a JSON object: it must begin with '{'"};
   Reader reader;
   if (!nlohmann::json::sax_parse(header.begin(), header.end(), &reader))

@@ -36,13 +36,15 @@ bool read(const std::string& text, Number& value) {
   return error == std::errc{} && stop == end;
 }
 
-void look_at_whole(const std::string& option, const std::string& text, int64_t least, uint64_t most) {
+/// The number as the parser is to read it: to that, a zero in front means base 8.
+std::string whole(const std::string& option, const std::string& text, int64_t least, uint64_t most) {
   uint64_t value = 0;
   int64_t negative = 0;
   const bool fits = text.starts_with('-')
                         ? read(text, negative) && negative >= least
                         : read(text, value) && value <= most && (least <= 0 || value >= static_cast<uint64_t>(least));
   if (!fits) throw BadValue(fmt::format("{} is a number from {} to {}, not '{}'", option, least, most, text));
+  return text.starts_with('-') ? fmt::format("{}", negative) : fmt::format("{}", value);
 }
 
 void look_at_real(const std::string& option, const std::string& text) {
@@ -53,6 +55,9 @@ void look_at_real(const std::string& option, const std::string& text) {
   if (!number || !std::isfinite(value) || std::abs(value) > FLT_MAX || (value < 0 && !may_be_negative))
     throw BadValue(
         fmt::format("{} is a {}, not '{}'", option, may_be_negative ? "finite number" : "number of at least 0", text));
+  const bool is_zero = text.find_first_of("123456789") >= text.find_first_of("eE");
+  if (may_be_negative && !is_zero && static_cast<float>(value) == 0)
+    throw BadValue(fmt::format("{} is a number of fp32, where '{}' would be 0", option, text));
 }
 
 }  // namespace
@@ -69,13 +74,12 @@ void be_strict(CLI::App& command) {
         least = range.least;
         most = range.most;
       }
-    const bool whole = type.starts_with("INT") || type.starts_with("UINT"), real = type.starts_with("FLOAT");
-    option->check([=](const std::string& text) {
+    const bool is_whole = type.starts_with("INT") || type.starts_with("UINT"), real = type.starts_with("FLOAT");
+    option->transform([=](const std::string& text) {
       // What follows `--m $UNSET` is the next option.
       if (text.empty() || text.starts_with("--")) throw BadValue(fmt::format("{} is given without a value", name));
-      if (whole) look_at_whole(name, text, least, most);
       if (real) look_at_real(name, text);
-      return std::string();
+      return is_whole ? whole(name, text, least, most) : text;
     });
   }
 }

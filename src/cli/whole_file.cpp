@@ -21,6 +21,7 @@ namespace {
 struct Unfinished {
   std::recursive_mutex mutex;  // whoever has abandoned all may do so again
   std::set<std::string> names;
+  bool one_finished = false;
 };
 Unfinished& unfinished() {
   static auto* const all = new Unfinished;  // outlives every thread
@@ -94,6 +95,7 @@ class Beside {
     const std::lock_guard lock(unfinished().mutex);
     if (closed != 0 || std::rename(name_.c_str(), path_.c_str()) != 0) return false;
     unfinished().names.erase(name_);
+    unfinished().one_finished = true;
     return true;
   }
 
@@ -101,6 +103,28 @@ class Beside {
   std::string path_, name_;
   int file_ = -1;
 };
+
+/// Whether one of our own streams goes there.
+bool is_our_stream(const struct stat& file) {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat ours = {};
+    if (fstat(stream, &ours) == 0 && ours.st_dev == file.st_dev && ours.st_ino == file.st_ino) return true;
+  }
+  return false;
+}
+
+/// 0, or why no file can be made in the folder. Where the file system can, one without a name is, which nobody can
+/// leave over.
+int why_no_new_file(const std::string& target) {
+  const int file = open(folder_of(target).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    close(file);
+    return 0;
+  }
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
+  const Beside trial(target);
+  return trial.open() ? 0 : errno;
+}
 
 }  // namespace
 
@@ -166,8 +190,11 @@ Trouble try_to_write(const char* option, const std::string& path) {
   const bool exists = stat(target.c_str(), &there) == 0;
   if (!exists && errno == ELOOP) return cannot_write(path, ELOOP);
   if (exists && access(target.c_str(), W_OK) != 0) return cannot_write(path, errno);
+  if (exists && is_our_stream(there))
+    return {
+        fmt::format("{} names the file that standard input, output or errors are redirected to: '{}'", option, path)};
   if (std::filesystem::path(target).filename().string().size() > NAME_MAX) return cannot_write(path, ENAMETOOLONG);
-  if (const Beside trial(target); !trial.open()) return cannot_write(path, errno);
+  if (const int reason = why_no_new_file(target)) return cannot_write(path, reason);
   return {};
 }
 
@@ -193,6 +220,11 @@ void abandon_unfinished_files() {
   Unfinished& all = unfinished();
   all.mutex.lock();  // and never unlocked: nothing is renamed from here on
   for (const std::string& name : all.names) unlink(name.c_str());
+}
+
+bool finished_a_file() {
+  const std::lock_guard lock(unfinished().mutex);
+  return unfinished().one_finished;
 }
 
 }  // namespace warploom::cli

@@ -58,5 +58,7 @@ inline constexpr const char* unfinished_name = ".warploom-unfinished-";
 
 /// Removes what is being written and holds up its writers for ever: for a process that is about to end.
 void abandon_unfinished_files();
+/// Whether a file has taken its place. After `abandon_unfinished_files` that is final.
+bool finished_a_file();
 
 }  // namespace warploom::cli

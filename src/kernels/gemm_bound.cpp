@@ -115,9 +115,13 @@ BoundedSum GemmBound::sum(double sum, double peak, const LineNorms& a, const Lin
   BoundedSum made{.sum = sum};
   // Kernels multiply the two scale factors first. Beyond fp32 a block ends as an infinity, or as a NaN where it is 0.
   if (spec_.scaling != Scaling::none) made.ends = a.scale * b.scale < largest_float;
-  if (!std::isfinite(sum)) return made;  // an infinity or a NaN among the operands: it comes out whatever the order
   // Cauchy-Schwarz: all that |a||b| can add up to, and what a step can.
   const double all = a.whole * b.whole, step = a.step * b.step;
+  if (!std::isfinite(sum)) {  // an infinity or a NaN among the operands: it comes out, unless the others overflow
+    made.ends = made.ends && all * (1 + 1e-9) < largest_float;
+    return made;
+  }
+  if (spec_.k > 0) made.spread = all / std::sqrt(static_cast<double>(spec_.k));
   const double partial = std::min(all, chains_ * peak + step) * (1 + 1e-9);
   made.ends = made.ends && partial < largest_float;
   if (exact_sums_) return made;
@@ -146,11 +150,17 @@ BoundedElement GemmBound::element(const BoundedSum& sum, double source, double b
   BoundedElement made;
   const DType d = spec_.d;
   if (!std::isfinite(x)) {
-    made.want = made.low = made.high = clamped_to(d, activate_exactly(spec_.activation, x));
-    made.judged = sum.ends;
+    const double value = clamped_to(d, activate_exactly(spec_.activation, x));
+    made.want = made.low = made.high = std::isnan(value) ? std::fabs(value) : value;
+    // What is finite here may be an infinity of the other sign in fp32.
+    double finite = 0;
+    for (const double part : {product, addend, bias})
+      if (std::isfinite(part)) finite += std::fabs(part);
+    made.judged = sum.ends && finite < largest_float;
     return made;
   }
   made.judged = sum.ends && magnitude + off < largest_float;
+  made.spread = std::fabs(alpha) * sum.spread;
   if (plain_activation()) {
     made.want = activate_exactly(spec_.activation, x);
     made.low = activate_exactly(spec_.activation, x - off);
@@ -160,6 +170,7 @@ BoundedElement GemmBound::element(const BoundedSum& sum, double source, double b
     const double below = activate_exactly(spec_.activation, x - off),
                  above = activate_exactly(spec_.activation, x + off);
     const double lowest = lowest_of(spec_.activation);
+    if (off > 0) made.spread *= std::fabs(above - below) / (2 * off);  // where it is flat, all come to one value
     made.low = std::min({made.want, below, above});
     made.high = std::max({made.want, below, above});
     if (x - off < lowest && lowest < x + off) made.low = activate_exactly(spec_.activation, lowest);
@@ -181,6 +192,7 @@ bool GemmBound::right(const BoundedElement& element, uint32_t bits) const {
   const DType type = spec_.d;
   const auto rounded = [&](double value) { return encode_value(type, static_cast<float>(value)); };
   const uint32_t wanted = rounded(element.want);
+  if (bits == nan_bits(type)) return false;  // nobody wrote it, whatever the answer
   if (bits == wanted) return true;
   const float got = decode_bits(type, bits);
   // Partial sums that leave fp32's range end as an infinity or a NaN, or as what becomes of those.

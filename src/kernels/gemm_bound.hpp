@@ -16,10 +16,11 @@ namespace warploom {
 /// A sum in double with what a kernel's sum may lose of it.
 struct BoundedSum {
   double sum = 0;
-  double lost = 0;   ///< no right kernel's sum is farther off
-  double drift = 0;  ///< ... of which so much may have one sign in a whole row
-  double noise = 0;  ///< ... and the rest is like a normal variable of this deviation, or narrower
-  bool ends = true;  ///< fp32 can hold every partial sum
+  double lost = 0;    ///< no right kernel's sum is farther off
+  double drift = 0;   ///< ... of which so much may have one sign in a whole row
+  double noise = 0;   ///< ... and the rest is like a normal variable of this deviation, or narrower
+  double spread = 0;  ///< how far sums of such lines lie from 0, of random data
+  bool ends = true;   ///< fp32 can hold every partial sum
 };
 
 /// An element of D: the answer, and the values that are right.
@@ -28,10 +29,11 @@ struct BoundedElement {
   double low = 0, high = 0;     ///< of act(x'), before it is rounded
   double half_unit = 0;         ///< of D's type at `want`
   double drift = 0, noise = 0;  ///< as of a sum, and of the rounding to D
+  double spread = 0;            ///< how far its own sum moves it; what C and the bias give may be others' as well
   bool judged = true;           ///< false: any infinity or NaN passes, too
 
   /// The largest distance of a right element from `want`.
-  double bound() const { return std::max(want - low, high - want) + half_unit; }
+  double bound() const { return std::isfinite(want) ? std::max(want - low, high - want) + half_unit : 0; }
 };
 
 class GemmBound {

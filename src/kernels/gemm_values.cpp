@@ -114,9 +114,9 @@ uint32_t load_bits(DType type, const std::byte* from) {
 
 uint32_t nan_bits(DType type) {
   switch (size_of(type)) {
-    case 1: return 0x7f;
-    case 2: return 0x7fff;
-    default: return 0x7fffffff;
+    case 1: return 0xff;
+    case 2: return 0xffd5;
+    default: return 0xffd5d5d5;
   }
 }
 

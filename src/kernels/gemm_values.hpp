@@ -20,7 +20,7 @@ float decode_value(DType type, const std::byte* from);
 float decode_bits(DType type, uint32_t bits);
 void store_bits(DType type, std::byte* to, uint32_t bits);
 uint32_t load_bits(DType type, const std::byte* from);
-/// A quiet NaN, which is what padding and outputs nobody wrote hold.
+/// A quiet NaN, which is what padding and outputs nobody wrote hold. Conversions and the tensor core make others.
 uint32_t nan_bits(DType type);
 void fill_with_nan(DType type, std::byte* to, int64_t count);
 

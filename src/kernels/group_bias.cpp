@@ -28,6 +28,8 @@ void GroupBias::Panel::add(int64_t row, int64_t column, double got, const Bounde
   const double r = got - element.want, w = element.want, c = element.noise;
   // A number of less than a few units is rounded to zero more often than away from it.
   if (std::fabs(w) < 8 * element.half_unit) return;
+  // Of numbers that are mostly a bias that they share, the roundings are alike.
+  if (element.spread < 4 * element.half_unit) return;
   const double d = element.drift + lean * element.half_unit;
   const Sums one{{w * r, std::fabs(w) * d, w * c * (w * c)}, {r, d, c * c}, w * w, 1};
   rows_[static_cast<size_t>(row)].add(one);

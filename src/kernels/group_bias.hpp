@@ -3,7 +3,8 @@
 // r = D - want of right elements is a rounding, at most c = half a unit each and as often up as down, plus a drift of
 // at most d that sums may have in common. By Hoeffding's inequality |sum of w r| exceeds sum of |w| d + 8 sqrt(sum of
 // (w c)^2) with a probability of 2 e^-32 = 2.6e-14, whatever the weights. Two are looked at: w = want, for a factor,
-// and w = 1, for an offset. Only of random data: roundings of numbers that are alike are alike.
+// and w = 1, for an offset. Only of random data, and of elements whose own sum moves them by two units of D or more:
+// roundings of numbers that are alike are alike.
 #pragma once
 
 #include <cstdint>

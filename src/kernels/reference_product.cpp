@@ -77,7 +77,7 @@ void PackedLines::set(int64_t line, const double* values, double scale) {
     double squares = 0;
     for (int64_t q = begin; q < end; ++q) {
       to[q * width] = values[q];
-      squares += values[q] * values[q];
+      squares += std::isfinite(values[q]) ? values[q] * values[q] : 0;
     }
     norms.whole += squares;
     norms.step = std::max(norms.step, squares);

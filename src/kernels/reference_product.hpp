@@ -14,7 +14,7 @@
 
 namespace warploom {
 
-/// Euclidean norms of a line of an operand: of all of it, and the largest of its steps.
+/// Euclidean norms of a line of an operand, infinities and NaNs left out: of all of it, and the largest of its steps.
 struct LineNorms {
   double whole = 0, step = 0;
   double scale = 1;  ///< the largest magnitude of its scale factors; infinite where one is no number

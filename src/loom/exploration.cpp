@@ -24,13 +24,13 @@ uint64_t sum(const List& list) {
   return std::accumulate(list.begin(), list.end(), uint64_t{0});
 }
 
-/// FNV-1a of everything before it in the file: what was changed by anybody else is no state of ours.
-constexpr const char* checksum_name = "checksum";
-std::string checksum_of(const Json& without) {
+/// The last field of the file, with a hash (FNV-1a) of all that stands before it: what somebody else changed is no
+/// state of ours.
+constexpr std::string_view checksum_field = ",\"checksum\":\"";
+std::string checksum_of(std::string_view before) {
   uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : without.dump(-1, ' ', false, Json::error_handler_t::replace))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
+  for (const char c : before) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{}{:016x}\"}}", checksum_field, hash);
 }
 
 std::string text_of(const Suppression& known) { return fmt::format("{}@{}:{}", known.code, known.file, known.line); }
@@ -170,8 +170,9 @@ std::string Exploration::to_json() const {
             {"turn", turn},          {"points", places}};
   if (failure) json["failure"] = {{"schedule", failure->schedule}, {"code", failure->code}};
   json["frontier"] = left;
-  json[checksum_name] = checksum_of(json);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();  // the brace
+  return text + checksum_of(text);
 }
 
 namespace {
@@ -242,11 +243,8 @@ Result<Exploration> exploration_of(std::string_view text) {
   if (!read.good || state.of.empty()) return bad;
   if (std::string sentence = state.nonsense(); !sentence.empty())
     return Error{"the numbers of the file make no sense: " + sentence};
-  std::string checksum;
-  read(checksum_name, checksum);
-  Json rest = json;
-  rest.erase(checksum_name);
-  if (!read.good || checksum != checksum_of(rest))
+  const size_t end = text.rfind(checksum_field);
+  if (end == std::string_view::npos || !text.substr(end).starts_with(checksum_of(text.substr(0, end))))
     return Error{"the file was changed since it was written: its checksum is another"};
   return state;
 }

@@ -160,7 +160,7 @@ Outcome refused(Error error, Outcome outcome) noexcept {
     if (error.code == ErrorCode::out_of_memory)
       outcome.report.findings.back().message =
           "memory ran out before the launch had ended, and what it has written so far stays; one worker "
-          "(Options::workers) and no recorded events take the least";
+          "(Options::workers, --workers) and no recorded events take the least";
   } catch (...) {
   }
   return outcome;

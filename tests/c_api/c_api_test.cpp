@@ -19,6 +19,12 @@ extern "C" int program_in_c(void);
 namespace warploom {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double most_microseconds = 100;  // not what is measured there
+#else
+constexpr double most_microseconds = 1;
+#endif
+
 struct PlanDeleter {
   void operator()(warploom_plan* plan) const { warploom_plan_release(plan); }
 };
@@ -117,6 +123,23 @@ TEST(CApi, AStructOfZeroBytesIsRefused) {
   const Plan plan = plan_of(small.p);
   ASSERT_NE(plan, nullptr);
   expect_refused(warploom_run_on_loom(&small.p, plan.get(), &options, nullptr), WARPLOOM_BAD_ARGUMENT, "struct_size");
+}
+
+/// What is handed over and would not be used, and an extent that nobody set.
+TEST(CApi, WhatWouldSilentlyDoNothingIsRefused) {
+  Small small;
+  small.p.bias = small.p.a;
+  expect_refused(warploom_gemm_supported_on(&small.p, WARPLOOM_SM90), WARPLOOM_BAD_ARGUMENT, "WARPLOOM_NO_BIAS");
+  small.p.bias = nullptr;
+  small.p.a_scales = static_cast<const float*>(small.p.a);
+  expect_refused(warploom_gemm_supported_on(&small.p, WARPLOOM_SM90), WARPLOOM_BAD_ARGUMENT, "WARPLOOM_NO_SCALES");
+  small.p.a_scales = nullptr;
+  for (int32_t warploom_gemm_problem::* extent :
+       {&warploom_gemm_problem::m, &warploom_gemm_problem::n, &warploom_gemm_problem::k}) {
+    warploom_gemm_problem forgotten = small.p;
+    forgotten.*extent = warploom_gemm_problem(WARPLOOM_GEMM_PROBLEM_INIT).*extent;
+    expect_refused(warploom_gemm_supported_on(&forgotten, WARPLOOM_SM90), WARPLOOM_BAD_ARGUMENT, "-1");
+  }
 }
 
 TEST(CApi, StructsOfOtherVersions) {
@@ -288,7 +311,7 @@ TEST(CApi, ARepeatedPlanTakesAboutAMicrosecond) {
                     std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / 200);
   }
   std::printf("a repeated warploom_plan_gemm takes %.3f us\n", best);
-  EXPECT_LT(best, 1.0);
+  EXPECT_LT(best, most_microseconds);
 }
 
 /// Structs of any bytes: a status each time, a sentence with each that is not 0.

@@ -127,7 +127,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"plan gemm --sms -1", "--sms is a number from 0 to 1000000, not '-1'"},
       {"bench", "this program was built without CUDA and can only --list"},
       {"bench --suite sparse", "there is no suite 'sparse'; there are dense"},
-      {"bench --list --kind int8", "there are no cases of kind 'int8'"},
+      {"bench --list --shape 64x64x64 --kind int8", "there are no cases of kind 'int8'"},
       {"bench --list --shape 64x64", "'64x64' is not a shape"},
       {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},

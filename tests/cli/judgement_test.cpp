@@ -40,7 +40,7 @@ TEST(Judgement, NamesTheFirstWrongElementAndThePattern) {
     return site["operation"] == "bar.sync" && site["file"].template get<std::string>().ends_with("patch_writer.hpp");
   });
   ASSERT_NE(barrier, sites.end());
-  const std::string mutated = "--mutate drop@" + (*barrier)["site"].dump();
+  const std::string mutated = "--schedule random:1 --mutate drop@" + (*barrier)["site"].dump();
   const Output text = program(mutated);
   EXPECT_EQ(text.code, 1);
   EXPECT_NE(text.text.find("WRONG: "), std::string::npos) << text.text;

@@ -139,7 +139,7 @@ TEST(CliOutput, ADiskThatIsFullLeavesTheOldFile) {
 TEST(CliOutput, AWrongResultIsNotWritten) {
   const Folder folder;
   const std::string out = folder.file("d.safetensors");
-  const std::string problem = "gemm --m 64 --n 64 --k 200 --schedule lazy";
+  const std::string problem = "gemm --m 64 --n 64 --k 200 --schedule random:1";
   const auto mutants =
       warploom::test::parse_json(run("mutate --unchecked --json --beta 0 --sms 0 " + problem).out)["list"];
   int seen[2] = {};
@@ -162,6 +162,39 @@ TEST(CliOutput, AWrongResultIsNotWritten) {
   }
   EXPECT_GT(seen[0], 0) << "no alteration has a finding";
   EXPECT_GT(seen[1], 0) << "no alteration has a wrong result only";
+}
+
+/// The report goes there already.
+TEST(CliOutput, TheFileThatAStreamGoesToIsRefused) {
+  const Folder folder;
+  const std::string log = folder.file("log"), problem = "run gemm --m 64 --n 64 --k 64 --out ";
+  for (const std::string& name : {std::string("/dev/stdout"), std::string("/proc/self/fd/1"), log}) {
+    std::ofstream(log) << "keep\n";
+    const Ended ended = run(problem + name, [&] {
+      const int file = open(log.c_str(), O_WRONLY | O_APPEND);
+      dup2(file, STDOUT_FILENO);
+    });
+    EXPECT_EQ(ended.code, 2) << name;
+    EXPECT_NE(ended.error.find("redirected to"), std::string::npos) << ended.error;
+    EXPECT_EQ(content_of(log), "keep\n") << name;
+  }
+}
+
+/// Nothing is left over, however early the end comes.
+TEST(CliOutput, AnEarlyEndLeavesNothingOver) {
+  const Folder folder;
+  for (int i = 0; i < 40; ++i) {
+    warploom::test::Process process(warploom::test::words_of("run gemm --m 512 --k 2048 --out " + folder.file("d")));
+    usleep(static_cast<useconds_t>(500 + i * 150));
+    process.send(SIGTERM);
+    const Ended ended = process.wait(15);
+    const bool there = std::filesystem::exists(folder.file("d"));
+    EXPECT_EQ(folder.count(), there ? 1u : 0u) << "a file is left over";
+    if (ended.error.find("nothing was written") != std::string::npos) {
+      EXPECT_FALSE(there) << ended.error;
+    }
+    std::filesystem::remove(folder.file("d"));
+  }
 }
 
 }  // namespace

@@ -129,6 +129,12 @@ TEST(SafeTensors, WhatTheFormatsOwnReaderRefusesIsRefused) {
       {long_header, "100000001 bytes long; 100000000 are allowed"},
       {file_of(" {" + x + "}", 8), "must begin with '{'"},
       {file_of("{" + x + "}x", 8), "not a JSON object"},
+      {file_of("{" + x + "}" + std::string(2, '\0'), 8), "a byte of 0"},
+      {file_of("{" + x + "}" + std::string(1, '\0') + "junk", 8), "a byte of 0"},
+      {file_of(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":)" + std::string(200, '[') +
+                   std::string(200, ']') + "}}",
+               8),
+       "nested too deeply"},
       {file_of("{" + f32("x\xff", 0, 8) + "}", 8), "not a JSON object"},
       {file_of("{" + entry("x", R"("dtype":"F33","shape":[2],"data_offsets":[0,8])") + "}", 8),
        "has the type 'F33', which the format does not know"},
@@ -143,7 +149,7 @@ TEST(SafeTensors, WhatTheFormatsOwnReaderRefusesIsRefused) {
       {file_of("{" + entry("x", R"("dtype":"F32","shape":[2],"data_offsets":[0,8,8])") + "}", 8), "two data_offsets"},
       {file_of(R"({"__metadata__":{"a":1}})", 0), "__metadata__ that is not a list of texts"},
       {file_of("{" + std::string(100'000, '['), 0), "not a JSON object"},
-      {file_of(R"({"x":{"y":)" + std::string(100'000, '['), 0), "not a JSON object"},
+      {file_of(R"({"x":{"y":)" + std::string(100'000, '['), 0), "nested too deeply"},
   };
   for (const auto& [file, part] : cases) {
     const Result<SafeTensors> parsed = SafeTensors::parse(file);

@@ -138,6 +138,8 @@ TEST(CliTerminal, NamesCannotCommandTheTerminal) {
                                                 {name},
                                                 {"check", "gemm", "--suppress", name},
                                                 {"run", "gemm", "--" + name},
+                                                {"bench", "--list", "--suite", name},
+                                                {"bench", "--list", "--shape", name},
                                                 {"run", "gemm", "--m", name},
                                                 {"check", "gemm", "--resume", "/nowhere/" + name}}) {
     const Ended ended = run(words);

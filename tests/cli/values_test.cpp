@@ -48,6 +48,14 @@ TEST(CliValues, NumbersAreNumbersThatFit) {
   expect_refused({"run", "gemm", "--k", "0x10"}, "not '0x10'");
   expect_refused({"run", "gemm", "--k", " 5"}, "not ' 5'");
   expect_refused({"run", "gemm", "--k", "1.5"}, "not '1.5'");
+  // A zero in front is no sign of base 8, and nothing becomes 0 without a word.
+  const Ended padded = run({"run", "gemm", "--m", "0100", "--n", "010", "--k", "08", "--seed=010", "--json"});
+  EXPECT_EQ(padded.code, 0) << padded.out << padded.error;
+  for (const char* field : {"\"m\": 100,", "\"n\": 10,", "\"k\": 8,", "\"schedule\": \"random:a\""})
+    EXPECT_NE(padded.out.find(field), std::string::npos) << field << padded.out;
+  for (const char* value : {"1e-60", "1e-400", "-0.00000000000000000000000000000000000000000000000000001"})
+    expect_refused({"run", "gemm", "--beta", value}, "would be 0");
+  EXPECT_EQ(run({"run", "gemm", "--m", "8", "--n", "8", "--k", "8", "--beta", "0e5", "--alpha", "0.5"}).code, 0);
   for (const char* value : {"nan", "inf", "1e50", "1x", "0x1", " 1"})
     expect_refused({"run", "gemm", "--alpha", value}, "--alpha is a finite number, not '" + std::string(value) + "'");
   for (const char* value : {"nan", "-1", "inf", "1s"})
@@ -62,6 +70,10 @@ TEST(CliValues, WhatWouldHaveNoEffectIsRefused) {
       {"run gemm --sites --timeline", "leave --timeline out"},
       {"run gemm --sites --mutate drop@1", "leave --mutate out"},
       {"run gemm --json=0", "--json takes no value"},
+      {"bench --list --json figures.json", "excludes --list"},
+      {"bench --list --random 5", "excludes --list"},
+      {"bench --list --kind fp8", "--kind requires --shape"},
+      {"bench --list --config nobody", "nobody"},
       {"run gemm --schedule lazy --seed 0", "give --schedule, or --policy and --seed, not both"},
       {"run gemm --bias-type f16", "--bias-type is the type of a bias, and there is none"},
       {"run gemm --on gpu --schedule lazy", "--schedule is for the loom"},

@@ -389,6 +389,7 @@ void Builder::early_exit() {
 }
 
 void Builder::leavers() {
+  if (!room(0, 1)) return;
   const uint32_t gone = rank(), c = cell(), word = below(4);
   const Who first{static_cast<uint8_t>(gone), 0, 1u << below(32)};
   if (p_.ctas > 1 && one_in(2)) {

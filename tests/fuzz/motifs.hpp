@@ -81,7 +81,10 @@ class Builder {
     p_.counts[barriers_] = static_cast<uint8_t>(count);
     return barriers_++;
   }
-  uint32_t cell() { return cells_++; }
+  uint32_t cell() {
+    if (cells_ == cell_count) __builtin_trap();
+    return cells_++;
+  }
   uint32_t global_cell() { return global_++ % cell_count; }
   uint32_t rank() { return below(p_.ctas); }
   uint32_t other_rank(uint32_t rank) { return (rank + 1 + below(p_.ctas - 1u)) % p_.ctas; }

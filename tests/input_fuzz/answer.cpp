@@ -62,8 +62,9 @@ std::string wrong_answer(const GemmProblem& p, bool few_bits) {
           if (p.scaling != Scaling::none) {
             const int64_t line = k / 128 * p.b_scales.stride;
             const int64_t of_b = p.scaling == Scaling::a_rows_b_rows ? line + j : j / 128 * k_blocks + k / 128;
-            const double scale = double{p.a_scales.data[z * p.a_scales.batch_stride + k / 128 * p.a_scales.stride + i]} *
-                                 double{p.b_scales.data[z * p.b_scales.batch_stride + of_b]};
+            const double scale =
+                double{p.a_scales.data[z * p.a_scales.batch_stride + k / 128 * p.a_scales.stride + i]} *
+                double{p.b_scales.data[z * p.b_scales.batch_stride + of_b]};
             product *= scale;
             largest_scale = std::fmax(largest_scale, std::fabs(scale));
           }

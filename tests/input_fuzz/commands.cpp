@@ -19,10 +19,10 @@ struct Option {
 
 const Words small_extents = {"1", "7", "8", "16", "63", "64", "65", "100", "128", "130", "200"};
 const Words configs = {"auto",
-                       "bf16-kk-128x128-pp-1x1",
                        "bf16-kk-128x256-coop-2x1",
                        "bf16-kk-64x64-one-1x1",
-                       "bf16-kk-128x128-1sm-1x1",
+                       "bf16-kk-64x8-one-1x1-swap",
+                       "bf16-kk-64x128-2sm-2x2-clc",
                        "e4m3-blocks-128x64-1sm-1x2",
                        "e4m3-rows-128x128-2sm-2x1-clc",
                        "nobody"};
@@ -61,7 +61,7 @@ const std::vector<Option> run_options = {
     {"--tensors", {"made", "none"}},
 };
 const std::vector<Option> of_run = {
-    {"--out", {"d", "./d", "d"}}, {"--timeline", {}}, {"--sites", {}}, {"--launches", {"1", "3"}}};
+    {"--out", {"d", "./d", "d", "/dev/stdout"}}, {"--timeline", {}}, {"--sites", {}}, {"--launches", {"1", "3"}}};
 const std::vector<Option> of_check = {{"--explore", {}},
                                       {"--deviations", {"0", "1", "2"}},
                                       {"--seconds", {"0", "0.1", "1"}},
@@ -87,6 +87,11 @@ std::string odd_value(Dice& dice) {
                      " ",
                      "-1",
                      "+5",
+                     "010",
+                     "0064",
+                     "08",
+                     "1e-60",
+                     "0.0001",
                      "0x10",
                      "1e3",
                      "1.5",

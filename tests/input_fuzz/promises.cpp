@@ -102,7 +102,9 @@ std::string unlike_asked(const std::vector<std::string>& words, const Ended& end
   if (document.value("batch", -1) != std::stoll(value("--batch", "1"))) return "it ran another batch";
   for (const char* real : {"alpha", "beta"}) {
     const std::string text = value(fmt::format("--{}", real).c_str(), real == std::string("alpha") ? "1" : "0");
-    if (document.value(real, 0.0f) != std::strtof(text.c_str(), nullptr)) return fmt::format("another {}", real);
+    const double asked_for = std::strtod(text.c_str(), nullptr), ran = document.value(real, 0.0);
+    if (static_cast<float>(ran) != static_cast<float>(asked_for) || (ran == 0) != (asked_for == 0))
+      return fmt::format("another {}", real);
   }
   const std::string config = value("--config", "auto");
   if (config != "auto" && document.value("config", "") != config) return "it ran another configuration";

@@ -74,6 +74,7 @@ void change_values(json& value, Dice& dice) {
 }
 
 std::string damaged(const std::string& state, const std::string& other, Dice& dice) {
+  if (dice.one_in(6)) return state;  // as it was written
   std::string text = state;
   const auto at = [&] { return static_cast<size_t>(dice.below(static_cast<int>(text.size()))); };
   switch (dice.below(6)) {

@@ -325,7 +325,8 @@ TEST(Oracle, ScaleFactorsAtTheEndsOfFp32) {
   for (auto* operand : {&a, &b})
     for (std::byte& one : *operand)
       store_bits(DType::e4m3, &one, encode_value(DType::e4m3, static_cast<float>(below(random, 5) - 2)));
-  const std::pair<float, float> ends[] = {{INFINITY, 1.0f}, {NAN, 2.0f}, {3e30f, 3e30f}, {1e-30f, 3e-15f}, {1e-20f, 1e-22f}};
+  const std::pair<float, float> ends[] = {
+      {INFINITY, 1.0f}, {NAN, 2.0f}, {3e30f, 3e30f}, {1e-30f, 3e-15f}, {1e-20f, 1e-22f}};
   for (const auto& [of_row, of_column] : ends) {
     std::vector<float> a_scales(m, 1.0f), b_scales(n, 1.0f);
     a_scales[3] = of_row;
@@ -346,6 +347,76 @@ TEST(Oracle, ScaleFactorsAtTheEndsOfFp32) {
     // Where every number is finite, none is excused.
     auto* const d = static_cast<float*>(p.d.data);
     d[0] += 100;
+    EXPECT_EQ(data.compare().wrong, 1) << data.compare().text();
+  }
+}
+
+/// Where a bias outweighs the product, whole columns or rows are one number with one rounding.
+TEST(Oracle, ABiasThatIsShared) {
+  for (const float alpha : {0.0f, 0.0001f, 0.001f, 0.01f})
+    for (const Activation activation : {Activation::none, Activation::gelu, Activation::silu})
+      for (GemmDataSpec spec :
+           {GemmDataSpec{.m = 512, .n = 48, .k = 64, .bias = BiasAlong::n},
+            {.m = 48, .n = 256, .k = 16, .bias = BiasAlong::m},
+            {.m = 300, .n = 64, .k = 64, .bias = BiasAlong::n, .beta = 0.5f},
+            {.m = 512, .n = 48, .k = 64, .a = DType::e4m3, .b = DType::e4m3, .d = DType::e4m3, .bias = BiasAlong::n}}) {
+        spec.alpha = alpha;
+        spec.activation = activation;
+        Solved result(spec);
+        const GemmAccuracy found = result.data().compare();
+        EXPECT_TRUE(result.data().acceptable(found)) << text_of(spec) << ": " << found.text();
+      }
+}
+
+/// alpha times the sum overflows in fp32 only: -inf, and NaN with a bias of the other sign.
+TEST(Oracle, AnInfiniteBiasBesideASumThatOverflows) {
+  const int m = 4, n = 8, k = 16;
+  const std::vector<bf16> a(m * k, to_bf16(1.0f)), b(n * k, to_bf16(-1.0f));
+  const std::vector<float> bias(n, INFINITY);
+  GemmSources sources;
+  sources.a = a.data();
+  sources.b = b.data();
+  sources.bias = bias.data();
+  GemmData data({.m = m, .n = n, .k = k, .bias = BiasAlong::n, .alpha = 3e38f}, sources);
+  solve_in_fp32(data.problem());
+  EXPECT_TRUE(data.acceptable(data.compare())) << data.compare().text();
+}
+
+/// Where the answer is a NaN, an element that nobody wrote is wrong all the same.
+TEST(Oracle, AnUnwrittenElementIsNoneThatIsRight) {
+  const int m = 4, n = 8, k = 16;
+  std::vector<bf16> a(m * k, to_bf16(NAN)), b(n * k, to_bf16(1.0f));
+  GemmSources sources;
+  sources.a = a.data();
+  sources.b = b.data();
+  GemmData data({.m = m, .n = n, .k = k}, sources);
+  const GemmProblem p = data.problem();
+  EXPECT_EQ(data.compare().wrong, m * n);
+  solve_in_fp32(p);
+  EXPECT_TRUE(data.acceptable(data.compare())) << data.compare().text();
+  static_cast<bf16*>(p.d.data)[3].bits = static_cast<uint16_t>(nan_bits(DType::bf16));
+  const GemmAccuracy found = data.compare();
+  EXPECT_EQ(found.wrong, 1);
+  EXPECT_NE(found.text().find("never written"), std::string::npos) << found.text();
+}
+
+/// An infinity among the operands comes out, unless the other products overflow to one of the other sign.
+TEST(Oracle, AnInfinityAmongProductsThatOverflow) {
+  const int m = 4, n = 8, k = 16;
+  for (const float large : {3e38f, 2.0f}) {
+    std::vector<bf16> a(m * k, to_bf16(1.0f)), b(n * k, to_bf16(1.0f));
+    for (int q = 0; q < 4; ++q) a[k + q] = to_bf16(large);
+    a[k + 10] = to_bf16(-INFINITY);
+    GemmSources sources;
+    sources.a = a.data();
+    sources.b = b.data();
+    GemmData data({.m = m, .n = n, .k = k, .d = DType::f32}, sources);
+    const GemmProblem p = data.problem();
+    solve_in_fp32(p);
+    auto* const d = static_cast<float*>(p.d.data);
+    EXPECT_EQ(std::isnan(d[p.d.stride]), large > 1e38f) << "inf - inf, or no more than an infinity";
+    EXPECT_TRUE(data.acceptable(data.compare())) << data.compare().text();
+    d[p.d.stride] = large > 1e38f ? 1.0f : NAN;  // a number is right in neither case
     EXPECT_EQ(data.compare().wrong, 1) << data.compare().text();
   }
 }

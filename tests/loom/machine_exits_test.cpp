@@ -66,7 +66,7 @@ TEST(MachineExits, AFailedAssertIsAFinding) {
       {"ABORT"});
 }
 
-TEST(MachineExits, ExitIsAFinding) {
+TEST(MachineExits, WITHOUT_ASAN(ExitIsAFinding)) {
   found_on_every_schedule(
       [](bool buggy) {
         syncwarp();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -196,6 +197,7 @@ TEST_F(SignalHandlersTest, TheThreadsAlternateStackIsBack) {
 
 TEST_F(SignalHandlersTest, WithoutAHandlerAFaultOfTheHostsEndsTheProcess) {
   for (int signal : {SIGSEGV, SIGFPE, SIGABRT}) {
+    if (std::find(std::begin(signals), std::end(signals), signal) == std::end(signals)) continue;
     const pid_t child = fork();
     if (child == 0) {
       for (int other : signals) std::signal(other, SIG_DFL);

@@ -135,6 +135,7 @@ TEST(WaitBeforeWgmma, WrongPhase) {
 }
 
 /// Lanes that wait for different barriers do not do so as a warp. Seen where lanes run ahead.
+#if !defined(__SANITIZE_ADDRESS__)  // where lanes do not run ahead, each waits by itself
 TEST(WaitBeforeWgmma, LanesDisagree) {
   const Launch launch{.threads = 32, .shared_bytes = sizeof(Two)};
   constexpr auto kernel = [](bool buggy) {
@@ -149,6 +150,7 @@ TEST(WaitBeforeWgmma, LanesDisagree) {
   expect_finding(run(launch, kernel, true), launch, {"DIVERGENCE", {" and 5 execute mbarrier.wait"}});
   always_clean(launch, kernel, false);
 }
+#endif
 
 }  // namespace
 }  // namespace warploom::loom

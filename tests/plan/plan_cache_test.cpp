@@ -13,6 +13,12 @@
 namespace warploom {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double most_microseconds = 100;  // not what is measured there
+#else
+constexpr double most_microseconds = 1;
+#endif
+
 using test::dense_problem;
 using test::place;
 
@@ -189,7 +195,7 @@ TEST(PlanCache, ARepeatedPlanTakesLessThanAMicrosecond) {
                         }) *
                         10;
     std::printf("%s: a repeated plan_gemm takes %.3f us, a new plan %.0f us\n", name_of(chip), us, anew);
-    EXPECT_LT(us, 1.0);
+    EXPECT_LT(us, most_microseconds);
   }
 }
 

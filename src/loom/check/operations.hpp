@@ -173,6 +173,5 @@ constexpr void require_row() {
 }  // namespace warploom::loom::check
 
 /// Where the operation was called, for reports: a return address. Not without a row.
-#define WARPLOOM_PLACE(operation)                                                        \
-  (::warploom::loom::check::require_row<::warploom::loom::check::has_row(#operation)>(), \
-   __builtin_return_address(0))
+#define WARPLOOM_PLACE(operation) \
+  (::warploom::loom::check::require_row<::warploom::loom::check::has_row(#operation)>(), __builtin_return_address(0))

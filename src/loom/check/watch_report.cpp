@@ -190,9 +190,10 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
 std::string Watch::text_of(const Mute& mute) const {
   if (mute.barrier == cluster_barrier_)
     return "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did";
-  return fmt::format("arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that CTA nothing of "
-                     "what its threads did",
-                     name_of(mute.barrier), barriers_[mute.barrier].barrier->cta->rank);
+  return fmt::format(
+      "arrives at {} of cta {} with the scope of its own CTA (release.cta), which tells that CTA nothing of "
+      "what its threads did",
+      name_of(mute.barrier), barriers_[mute.barrier].barrier->cta->rank);
 }
 
 std::string Watch::name_of(Order::BarrierId id) const {
