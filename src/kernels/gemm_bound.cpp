@@ -192,7 +192,7 @@ bool GemmBound::right(const BoundedElement& element, uint32_t bits) const {
   const DType type = spec_.d;
   const auto rounded = [&](double value) { return encode_value(type, static_cast<float>(value)); };
   const uint32_t wanted = rounded(element.want);
-  if (bits == nan_bits(type)) return false;  // nobody wrote it, whatever the answer
+  if (bits == unwritten_bits(type)) return false;  // nobody wrote it, whatever the answer
   if (bits == wanted) return true;
   const float got = decode_bits(type, bits);
   // Partial sums that leave fp32's range end as an infinity or a NaN, or as what becomes of those.

@@ -53,7 +53,7 @@ GemmData::Tensor GemmData::make(DType type, int64_t inner, int64_t outer, int64_
   // A few elements behind the last, to see that they stay as they are; an empty tensor has an address, too.
   const int64_t elements = offset + tensor.batch_stride * batch + 16;
   tensor.bytes = AlignedBytes(static_cast<size_t>(elements) * size_of(type));
-  fill_with_nan(type, tensor.bytes.data(), static_cast<int64_t>(tensor.bytes.size() / size_of(type)));
+  fill_with(type, nan_bits(type), tensor.bytes.data(), static_cast<int64_t>(tensor.bytes.size() / size_of(type)));
   return tensor;
 }
 
@@ -129,7 +129,8 @@ GemmData::Scales GemmData::make_scales(int64_t stride, int64_t lines, int64_t ma
   scales.stride = stride;
   scales.batch_stride = round_up(stride * lines, 4) + 4 * padding;
   scales.bytes = AlignedBytes(static_cast<size_t>(scales.batch_stride * matrices + 4) * sizeof(float));
-  fill_with_nan(DType::f32, scales.bytes.data(), static_cast<int64_t>(scales.bytes.size() / sizeof(float)));
+  fill_with(DType::f32, nan_bits(DType::f32), scales.bytes.data(),
+            static_cast<int64_t>(scales.bytes.size() / sizeof(float)));
   return scales;
 }
 
@@ -195,7 +196,8 @@ GemmProblem GemmData::problem() {
   if (spec_.in_place && spec_.beta != 0.0f)
     std::memcpy(d_.bytes.data(), c_.bytes.data(), d_.bytes.size());
   else
-    fill_with_nan(d_.type, d_.bytes.data(), static_cast<int64_t>(d_.bytes.size() / size_of(d_.type)));
+    fill_with(d_.type, unwritten_bits(d_.type), d_.bytes.data(),
+              static_cast<int64_t>(d_.bytes.size() / size_of(d_.type)));
   GemmProblem p;
   p.m = spec_.m;
   p.n = spec_.n;

@@ -114,14 +114,22 @@ uint32_t load_bits(DType type, const std::byte* from) {
 
 uint32_t nan_bits(DType type) {
   switch (size_of(type)) {
+    case 1: return 0x7f;
+    case 2: return 0x7fff;
+    default: return 0x7fffffff;
+  }
+}
+
+uint32_t unwritten_bits(DType type) {
+  switch (size_of(type)) {
     case 1: return 0xff;
     case 2: return 0xffd5;
     default: return 0xffd5d5d5;
   }
 }
 
-void fill_with_nan(DType type, std::byte* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) store_bits(type, to + i * size_of(type), nan_bits(type));
+void fill_with(DType type, uint32_t bits, std::byte* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) store_bits(type, to + i * size_of(type), bits);
 }
 
 const std::vector<float>& value_table(Fill fill, Values kind) {

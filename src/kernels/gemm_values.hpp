@@ -20,9 +20,11 @@ float decode_value(DType type, const std::byte* from);
 float decode_bits(DType type, uint32_t bits);
 void store_bits(DType type, std::byte* to, uint32_t bits);
 uint32_t load_bits(DType type, const std::byte* from);
-/// A quiet NaN, which is what padding and outputs nobody wrote hold. Conversions and the tensor core make others.
+/// The quiet NaN that conversions make, and that the padding of operands holds.
 uint32_t nan_bits(DType type);
-void fill_with_nan(DType type, std::byte* to, int64_t count);
+/// One that no kernel makes: what D holds where nobody wrote.
+uint32_t unwritten_bits(DType type);
+void fill_with(DType type, uint32_t bits, std::byte* to, int64_t count);
 
 /// 65536 values that a random 16-bit number picks from. addend: of C and bias.
 enum class Values : uint8_t { operand, addend };

@@ -119,7 +119,7 @@ std::vector<uint32_t> cluster_order(const LaunchConfig& config, const Schedule& 
 }
 
 #if defined(__GLIBC__)
-extern "C" void* __libc_stack_end;
+extern "C" void* __libc_stack_end;  // NOLINT(bugprone-reserved-identifier): glibc's
 
 [[gnu::noinline]] void touch(size_t bytes) {
   constexpr size_t page = 4096;
@@ -151,7 +151,7 @@ void touch_stack() {
 }
 
 /// There may be just enough memory to say so, or none.
-Outcome refused(Error error, Outcome outcome) noexcept {
+Outcome refused(const Error& error, Outcome outcome) noexcept {
   outcome.refused = true;
   outcome.refusal = error.code;
   if (error.code == ErrorCode::out_of_memory) drop_spare_stacks();
@@ -281,8 +281,9 @@ void Grid::start_early(std::vector<PriorGrid> unfinished) {
   context_.unfinished = std::move(unfinished);
   const uint32_t fit = std::min({options_.processors, units_, clusters_at_a_time(launch_.config)});
   for (uint32_t unit = 0; unit < fit && unit <= first_failed_.load(); ++unit) {
-    auto early = std::make_unique<EarlyCluster>(EarlyCluster{
-        std::make_unique<WorkerMemory>(launch_.config, watchdog_.enroll()), {unit, units_, count_}, nullptr});
+    auto early = std::make_unique<EarlyCluster>();
+    early->memory = std::make_unique<WorkerMemory>(launch_.config, watchdog_.enroll());
+    early->queue = {unit, units_, count_};
     ProcessorQueue* const queue = launch_.config.launch_control ? &early->queue : nullptr;
     const uint32_t index = queue != nullptr ? queue->pop() : unit;
     early->cluster = std::make_unique<Cluster>(context_, order_[index], *early->memory, queue);
@@ -330,8 +331,8 @@ Outcome Grid::outcome() {
     outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);
   outcome.launched = {count_, launch_.config.cluster.count(), launch_.config.launch_control ? options_.processors : 0,
                       launch_.config.talks_across_clusters};
-  if (refusal_) return refused(std::move(*refusal_), std::move(outcome));
-  if (broken_off_) return refused(std::move(*broken_off_), std::move(outcome));
+  if (refusal_) return refused(*refusal_, std::move(outcome));
+  if (broken_off_) return refused(*broken_off_, std::move(outcome));
   const uint32_t last = std::min(first_failed_.load(), count_ - 1);
   results_.resize(last + 1);
   for (ClusterResult& result : results_) {
@@ -442,7 +443,7 @@ Outcome launch(const LaunchConfig& config, Entry entry, const void* params, std:
         grid.run();
         return grid.outcome();
       },
-      [](Error error) { return refused(std::move(error), {}); });
+      [](const Error& error) { return refused(error, {}); });
 }
 
 std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const Options& options) {
@@ -460,8 +461,7 @@ std::vector<Outcome> launch_dependent(std::span<const GridLaunch> grids, const O
 
 Outcome combined(std::vector<Outcome> outcomes) {
   if (outcomes.empty()) return {};
-  return no_throw<Outcome>([&] { return combine(outcomes); },
-                           [](Error error) { return refused(std::move(error), {}); });
+  return no_throw<Outcome>([&] { return combine(outcomes); }, [](const Error& error) { return refused(error, {}); });
 }
 
 }  // namespace warploom::loom

@@ -135,7 +135,8 @@ class Symbols {
 
   /// clang writes no .debug_aranges, which is all that dwfl_module_addrdie looks at.
   static Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr pc, Dwarf_Addr* bias) {
-    if (Dwarf* dwarf = dwfl_module_getdwarf(module, bias); dwarf != nullptr) dwarf_new_oom_handler(dwarf, &no_memory);
+    if (Dwarf* dwarf = dwfl_module_getdwarf(module, bias); dwarf != nullptr)
+      dwarf_new_oom_handler(dwarf, reinterpret_cast<Dwarf_OOM>(&no_memory));  // to clang, a type of its own
     if (Dwarf_Die* unit = dwfl_module_addrdie(module, pc, bias); unit != nullptr && dwarf_haspc(unit, pc - *bias) > 0)
       return unit;
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, bias)) != nullptr;) {

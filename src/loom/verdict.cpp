@@ -354,7 +354,7 @@ std::vector<std::string> Verdict::not_covered() const {
   const Exploration& e = exploration;
   std::vector<std::string> list;
   if (launched.clusters > 1 && launched.talks_across_clusters)
-    list.push_back("clusters that run at the same time (they ran one after the other, in several orders)");
+    list.emplace_back("clusters that run at the same time (they ran one after the other, in several orders)");
   uint64_t left = 0;
   for (size_t i = 0; i < e.known.size() && i < deviations; ++i)
     left += e.known[i] - (i < e.made.size() ? e.made[i] : 0);

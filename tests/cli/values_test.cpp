@@ -71,7 +71,7 @@ TEST(CliValues, WhatWouldHaveNoEffectIsRefused) {
       {"run gemm --sites --mutate drop@1", "leave --mutate out"},
       {"run gemm --json=0", "--json takes no value"},
       {"bench --list --json figures.json", "excludes --list"},
-      {"bench --list --random 5", "excludes --list"},
+      {"bench --list --random 5", "--list excludes --random"},
       {"bench --list --kind fp8", "--kind requires --shape"},
       {"bench --list --config nobody", "nobody"},
       {"run gemm --schedule lazy --seed 0", "give --schedule, or --policy and --seed, not both"},

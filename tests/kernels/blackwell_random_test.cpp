@@ -27,7 +27,9 @@ class Room {
     auto* const floats = reinterpret_cast<float*>(memory_.data());
     for (size_t i = 0; i < bytes / sizeof(float); ++i) floats[i] = static_cast<float>(1u << random() % 3);
   }
-  void fill_with_nans(DType type) { fill_with_nan(type, memory_.data(), static_cast<int64_t>(bytes / size_of(type))); }
+  void fill_with_nans(DType type) {
+    fill_with(type, nan_bits(type), memory_.data(), static_cast<int64_t>(bytes / size_of(type)));
+  }
 
  private:
   AlignedBytes memory_;

@@ -394,7 +394,7 @@ TEST(Oracle, AnUnwrittenElementIsNoneThatIsRight) {
   EXPECT_EQ(data.compare().wrong, m * n);
   solve_in_fp32(p);
   EXPECT_TRUE(data.acceptable(data.compare())) << data.compare().text();
-  static_cast<bf16*>(p.d.data)[3].bits = static_cast<uint16_t>(nan_bits(DType::bf16));
+  static_cast<bf16*>(p.d.data)[3].bits = static_cast<uint16_t>(unwritten_bits(DType::bf16));
   const GemmAccuracy found = data.compare();
   EXPECT_EQ(found.wrong, 1);
   EXPECT_NE(found.text().find("never written"), std::string::npos) << found.text();

@@ -97,7 +97,7 @@ TEST_P(WrongPattern, Everywhere) {
   EXPECT_EQ(found.place, WrongPlace::everywhere) << found.text();
 }
 TEST_P(WrongPattern, Unwritten) {
-  const GemmAccuracy found = with(64, 64, 64, 64, [&](int, int) { return nan_bits(problem.d.type); });
+  const GemmAccuracy found = with(64, 64, 64, 64, [&](int, int) { return unwritten_bits(problem.d.type); });
   EXPECT_PATTERN(found, tiles, unwritten, "never written");
 }
 TEST_P(WrongPattern, Source) {

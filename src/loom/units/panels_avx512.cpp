@@ -28,7 +28,7 @@ constexpr int canonical_nan = 0x7fffffff;
 struct Bf16 {
   static constexpr int per_dword = 2;
   template <int i>
-  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static inline __m512 element(__m512i dwords) {
+  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static __m512 element(__m512i dwords) {
     return _mm512_castsi512_ps(i == 0 ? _mm512_slli_epi32(dwords, 16)
                                       : _mm512_and_si512(dwords, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
@@ -41,7 +41,7 @@ struct Bf16 {
 struct F16 {
   static constexpr int per_dword = 2;
   template <int i>
-  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static inline __m512 element(__m512i dwords) {
+  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static __m512 element(__m512i dwords) {
     return from_halves(i == 0 ? dwords : _mm512_srli_epi32(dwords, 16));
   }
 };
@@ -50,7 +50,7 @@ struct F16 {
 struct E5m2 {
   static constexpr int per_dword = 4;
   template <int i>
-  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static inline __m512 element(__m512i dwords) {
+  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static __m512 element(__m512i dwords) {
     const __m512i moved = i == 0 ? _mm512_slli_epi32(dwords, 8) : _mm512_srli_epi32(dwords, i == 0 ? 0 : 8 * (i - 1));
     return from_halves(_mm512_and_si512(moved, _mm512_set1_epi32(0xff00)));
   }
@@ -60,7 +60,7 @@ struct E5m2 {
 struct E4m3 {
   static constexpr int per_dword = 4;
   template <int i>
-  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static inline __m512 element(__m512i dwords) {
+  [[gnu::target("avx512f,avx512bw"), gnu::always_inline]] static __m512 element(__m512i dwords) {
     const __m512i code = _mm512_srli_epi32(dwords, 8 * i);
     const __m512i magnitude = _mm512_and_si512(code, _mm512_set1_epi32(0x7f));
     const __m512i sign = _mm512_and_si512(_mm512_slli_epi32(code, 8), _mm512_set1_epi32(0x8000));

@@ -89,7 +89,7 @@ void fetch_shared(const SharedOperand& operand, const std::byte* shared, uint32_
   const uint32_t elements = unit_elements(operand.type, operand.packed);
   const size_t pitch = operand.major == Major::k ? k_pitch : row_pitch;
   visit_units(operand, [&](uint32_t address, uint32_t row, uint32_t k) {
-    uint32_t codes[32];
+    uint32_t codes[32] = {};
     unpack_unit(operand.type, operand.packed, shared + address, codes);
     uint32_t* first = out + row * row_pitch + k * k_pitch;
     for (uint32_t i = 0; i < elements; ++i) first[i * pitch] = codes[i];
