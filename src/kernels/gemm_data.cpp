@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "kernels/gemm_values.hpp"
 #include "warploom/types/convert.hpp"
@@ -67,7 +66,7 @@ void GemmData::fill_operand(Tensor& tensor, uint64_t which, const void* source) 
   in_parallel(lines, lines * tensor.inner, [&](int64_t line) {
     std::byte* to = tensor.at(line / tensor.outer, line % tensor.outer);
     if (source != nullptr) {
-      std::memcpy(to, static_cast<const std::byte*>(source) + static_cast<size_t>(line) * line_bytes, line_bytes);
+      std::copy_n(static_cast<const std::byte*>(source) + static_cast<size_t>(line) * line_bytes, line_bytes, to);
       return;
     }
     RowRandom(spec_.seed, which, static_cast<uint64_t>(line)).indices(tensor.inner, [&](int64_t i, uint16_t index) {
@@ -194,7 +193,7 @@ GemmData::GemmData(const GemmDataSpec& spec, const GemmSources& sources) : spec_
 
 GemmProblem GemmData::problem() {
   if (spec_.in_place && spec_.beta != 0.0f)
-    std::memcpy(d_.bytes.data(), c_.bytes.data(), d_.bytes.size());
+    std::copy_n(c_.bytes.data(), d_.bytes.size(), d_.bytes.data());
   else
     fill_with(d_.type, unwritten_bits(d_.type), d_.bytes.data(),
               static_cast<int64_t>(d_.bytes.size() / size_of(d_.type)));
@@ -227,7 +226,7 @@ std::vector<std::byte> GemmData::dense_d() const {
   const auto row = static_cast<size_t>(spec_.n) * size_of(d_.type);
   std::vector<std::byte> dense(row * static_cast<size_t>(spec_.m) * static_cast<size_t>(spec_.batch));
   for (int64_t line = 0; line < int64_t{spec_.batch} * spec_.m; ++line)
-    std::memcpy(dense.data() + static_cast<size_t>(line) * row, d_.at(line / spec_.m, line % spec_.m), row);
+    std::copy_n(d_.at(line / spec_.m, line % spec_.m), row, dense.data() + static_cast<size_t>(line) * row);
   return dense;
 }
 

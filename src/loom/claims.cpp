@@ -31,11 +31,7 @@ void Cluster::forget_accumulators(Cta& cta, uint32_t base, uint32_t columns) {
 
 namespace native {
 namespace {
-Thread& thread() {
-  Thread& running = *Cluster::current();
-  running.warp->cluster->account(running);
-  return running;
-}
+Thread& thread() { return Cluster::calling(); }
 }  // namespace
 
 void stage_misuse(const char* ring, uint8_t what) noexcept {

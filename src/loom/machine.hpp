@@ -507,6 +507,13 @@ class Cluster {
 
   // ---- threads (scheduler.cpp)
   static Thread*& current() { return current_thread; }
+  /// The running thread at the beginning of a call: accounted for what it has come to without one. Nothing else may be
+  /// asked by an operation, which would overtake what its thread has posted.
+  static Thread& calling() {
+    Thread& running = *current_thread;
+    running.warp->cluster->account(running);
+    return running;
+  }
   /// A scheduling point of the running thread: waits for what it has posted, counts the step, may let others run first.
   void step(Thread& thread, Pc pc) {
     if (thread.joined != thread.warp->whole.over) catch_up(thread);

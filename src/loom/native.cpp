@@ -17,11 +17,7 @@ namespace {
 /// library: there is no memory. They unwind the machine, and not the kernel, which may be compiled without them.
 [[noreturn, gnu::cold, gnu::noinline]] void break_off() { Cluster::current()->cluster->break_off(); }
 
-Thread& thread() {
-  Thread& running = *Cluster::current();
-  running.warp->cluster->account(running);
-  return running;
-}
+Thread& thread() { return Cluster::calling(); }
 
 /// What every collective ends with: the last lane has executed it for all, and they go on.
 [[gnu::always_inline]] inline void end_collective(Cluster& cluster, Thread& self, uint64_t time) {

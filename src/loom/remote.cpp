@@ -74,7 +74,7 @@ uint32_t Cluster::token_phases(Thread& thread, Pc pc, uint32_t address, uint64_t
 namespace native {
 namespace {
 
-Thread& thread() { return *Cluster::current(); }
+Thread& thread() { return Cluster::calling(); }
 
 uint32_t answered(Pc pc, const uint32_t& word, uint32_t old) {
   thread().cluster->answered(thread(), pc, &word, "atom.shared::cluster", old, word != old);

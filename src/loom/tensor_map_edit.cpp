@@ -71,11 +71,11 @@ TensorMapArgs Cluster::usable_map(Thread& thread, Pc pc, const TensorMap& map) {
 namespace native {
 
 void tensor_map_replace(uint32_t map, TensorMapField field, uint32_t which, uint64_t value) noexcept {
-  Thread& self = *Cluster::current();
+  Thread& self = Cluster::calling();
   self.cluster->tensor_map_replace(self, WARPLOOM_PLACE(tensor_map_replace), map, field, which, value);
 }
 void acquire_tensor_map(const TensorMap& map) noexcept {
-  Thread& self = *Cluster::current();
+  Thread& self = Cluster::calling();
   self.cluster->acquire_tensor_map(self, WARPLOOM_PLACE(acquire_tensor_map), map);
 }
 

@@ -24,8 +24,8 @@ enum class Domain : uint8_t { commands, tensors, states, c_calls };
 inline constexpr Domain domains[] = {Domain::commands, Domain::tensors, Domain::states, Domain::c_calls};
 const char* to_string(Domain domain);
 
-/// No input takes longer, unless the whole machine is busy.
-inline constexpr double longest_seconds = 10;
+/// No input takes longer, unless the whole machine is busy; a sanitizer takes its own time.
+inline constexpr double longest_seconds = sanitized ? 60 : 10;
 
 /// The input of this seed. Files are made in `folder`, and gone afterwards.
 Judged try_command(uint64_t seed, const Folder& folder);

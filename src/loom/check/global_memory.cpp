@@ -295,6 +295,13 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     else if (me.touch == Touch::read)
       replaced = !entry.writes && earlier.cluster == me.cluster && earlier.slot == me.slot && entry.lane == lane;
     if (!replaced) continue;
+    if (me.touch == Touch::atomic && earlier.touch == Touch::atomic && earlier.update != me.update) {
+      // Of another kind: who may come in any order with this one need not with that.
+      if (entry.covered) continue;
+      covered.push_back(entry);
+      covered.back().bytes = common;
+      covered.back().covered = true;
+    }
     entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
     if (me.touch != Touch::write) continue;
     if (view.same && earlier.site == me.site && earlier.cluster == me.cluster && entry.lane == lane) {

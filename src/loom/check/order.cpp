@@ -261,14 +261,16 @@ void Order::add_own(Knowledge& knowledge, Agent agent, Speaks speaks, bool publi
   const Warp& warp = warps_[agent.warp];
   const Lane& lane = warp.lane(agent.lane);
   const bool whole = speaks == Speaks::for_warp;
+  // Whoever hears of a thread that has spoken for its warp hears of all that it told then.
+  const uint32_t all_met = warp.spoke == agent.lane ? std::max(warp.met, warp.spoken) : warp.met;
   const auto tell = [&](Plane plane, uint32_t met, uint32_t own) {
     if (met != 0) knowledge.raise(plane, agent.warp, met);
     if (own > met && speaks != Speaks::bare) knowledge.raise(plane, agent.warp, agent.lane, own);
   };
-  tell(Plane::happened, whole ? lane.tick : warp.met, lane.tick);
+  tell(Plane::happened, whole ? lane.tick : all_met, lane.tick);
   add_voices(knowledge, warp.voices.all(), agent.lane);
   if (!publishes) return;
-  tell(Plane::visible, whole ? lane.tick : warp.met, lane.tick);
+  tell(Plane::visible, whole ? lane.tick : all_met, lane.tick);
   tell(Plane::async, whole && !lane.unfenced && !warp.common.unfenced ? lane.tick : warp.met_async, async_cover(lane));
 }
 
@@ -528,7 +530,8 @@ Stamp Order::signal(Agent agent, BarrierId id, const void* at, SignalAs as, Publ
   Barrier& barrier = barriers_[id];
   const bool arrives = as == SignalAs::arrival || as == SignalAs::not_last;
   note_signaller(barrier, {agent.warp, agent.lane});
-  Voice* const voice = arrives ? voice_of(agent, barrier) : nullptr;
+  // One that must not be the last is a moment that the thread's next signals tell of.
+  Voice* const voice = as == SignalAs::arrival ? voice_of(agent, barrier) : nullptr;
   const Lane& lane = voice != nullptr ? state_of(agent) : own_state(agent);
   const Knowledge::Own mine = own(agent);
   if (barrier.completed != nullptr && violated && barrier.behind_completed != lane.knows) {

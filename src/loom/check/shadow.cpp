@@ -216,11 +216,12 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
         Reads others;
         const auto meet = [&](const Record& earlier, bool writes) {
           if (ordered(view, earlier, writes, record, true, kind)) {
-            if (earlier.updates()) return;
-            Record plain = earlier;
-            plain.covered = true;
-            plain.kept = writes;
-            others.add(plain);
+            // One of the same kind goes with all that this one goes with; of another kind it need not.
+            if (earlier.updates() && earlier.update == record.update) return;
+            Record before = earlier;
+            before.covered = true;
+            before.kept = writes;
+            others.add(before);
           } else if (earlier.updates()) {
             others.add(earlier);
             if (order_shows(earlier.update, record.update) && !view.covers(Plane::happened, earlier))

@@ -117,6 +117,25 @@ TEST(Points, AnArrivalThatMayBeTheLast) {
                {"ARRIVE-OVERFLOW"});
 }
 
+/// Between lanes of one warp, behind a meeting whose lanes run ahead.
+TEST(Points, ALaneWhoseArrivalMayBeTheLast) {
+  always_fails({.threads = 32, .shared_bytes = storage_bytes},
+               [](const Params& p) {
+                 auto& s = shared<Storage>();
+                 init_three(s, 2);
+                 syncwarp_before_signal();
+                 if (thread_index() == 5) {
+                   (void)mbarrier_arrive_no_complete(address(s.a[0]), 1);
+                   mbarrier_arrive(address(s.b[0]));
+                 }
+                 if (thread_index() == 1) {
+                   if (!p.buggy) mbarrier_wait(address(s.b[0]), 1);
+                   mbarrier_arrive(address(s.a[0]));
+                 }
+               },
+               {"ARRIVE-OVERFLOW"});
+}
+
 TEST(Points, BytesThatLeaveTheRangeInAnotherOrder) {
   always_fails({.threads = 64, .shared_bytes = storage_bytes},
                [](const Params& p) {
@@ -265,6 +284,63 @@ TEST(Points, AnAtomicBesideAReductionInGlobalMemory) {
         }
       },
       "atom.global");
+}
+
+/// A reduction goes with another of its kind, and not with the atomic that its own thread made before it.
+TEST(Points, AReductionBesideAnAtomicBehindAnotherReduction) {
+  never_holds(
+      {.threads = 64, .shared_bytes = storage_bytes, .talks_across_clusters = true},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 2);
+        if (thread_index() % 32 == 0) {
+          const uint32_t first = thread_index() / 8;  // a line of its own for each
+          for (uint32_t j = 0; j < 4; ++j) store_shared(&s.line[first + j], 1u);
+          fence_proxy_async_shared();
+          if (thread_index() == 32 && !p.buggy) mbarrier_wait(address(s.b[0]), 1);
+          if (thread_index() == 0) {
+            (void)fetch_add_global(p.words, 2u);
+            if (!p.buggy) mbarrier_arrive(address(s.b[0]));
+          }
+          bulk_reduce<Reduction::max, ReductionType::u32>(p.words, address(s.line[first]), 16);
+          bulk_commit_group();
+          bulk_wait_group<0>();
+          mbarrier_arrive(address(s.a[0]));
+          if (thread_index() == 0) {
+            mbarrier_wait(address(s.a[0]), 1);
+            (void)load_global(p.words);
+          }
+        }
+      },
+      "cp.reduce.async.bulk");
+}
+
+/// The same in shared memory.
+TEST(Points, AReductionBesideAnotherKindBehindOneOfItsOwn) {
+  never_holds(
+      {.grid = {2}, .cluster = {2}, .threads = 64, .shared_bytes = storage_bytes},
+      [](const Params& p) {
+        auto& s = shared<Storage>();
+        init_three(s, 1);
+        if (thread_index() == 0) {
+          for (uint32_t j = 0; j < 32; ++j) store_shared(&s.line[j], 1u);
+          fence_proxy_async_shared();
+          if (cluster_rank() == 0) mbarrier_arrive_expect_tx(address(s.a[0]), 32);
+        }
+        cluster_sync();
+        const SharedAddress to = map_to_rank(address(s.line), 0), full = map_to_rank(address(s.a[0]), 0);
+        if (thread_index() % 32 == 0 && cluster_rank() == 1) {
+          if (thread_index() == 32 && !p.buggy) mbarrier_wait(address(s.b[0]), 1);
+          if (thread_index() == 0) {
+            (void)fetch_cluster<Atomic::add>(to, 2u);
+            if (!p.buggy) mbarrier_arrive(address(s.b[0]));
+          }
+          bulk_send_reduce<Reduction::max, ReductionType::u32>(to, address(s.line[16]), 16, full);
+        }
+        if (thread_index() == 0 && cluster_rank() == 0) mbarrier_wait(address(s.a[0]), 1);
+        cluster_sync();
+      },
+      "cp.reduce.async.bulk between CTAs");
 }
 
 // ---------------------------------------------------------------------------------------------------- tests
