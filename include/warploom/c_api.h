@@ -33,6 +33,7 @@
 #endif
 #endif
 
+/* NOLINTBEGIN(modernize-use-using, modernize-macro-to-enum): a header of C */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -156,5 +157,6 @@ WARPLOOM_EXPORT void warploom_report_release(warploom_report* report);
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-use-using, modernize-macro-to-enum) */
 
 #endif

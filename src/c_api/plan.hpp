@@ -22,7 +22,7 @@ int make_plan(const warploom_gemm_problem* given, int32_t chip, int32_t sms, war
     if (!limits) return answer(limits.why());
     auto made = plan_for(*problem, *limits);
     if (!made) return answer(made.why());
-    *plan = new warploom_plan{std::move(*made)};
+    *plan = new warploom_plan{std::move(*made)};  // NOLINT(bugprone-unhandled-exception-at-new): `guarded` catches
     return ok();
   });
 }

@@ -86,7 +86,8 @@ Result<SafeTensors> SafeTensors::read(const std::string& path, const std::vector
     tensor.type = *type;
     tensor.shape = std::move(entry.shape);
     if (!names.empty() && std::find(names.begin(), names.end(), entry.name) == names.end()) continue;
-    if ((total += entry.end - entry.begin) > most_bytes)
+    total += entry.end - entry.begin;
+    if (total > most_bytes)
       return in_file(
           fmt::format("tensors of more than {:.0f} GB are too large", static_cast<double>(most_bytes) * 1e-9));
     std::vector<std::byte>& bytes = result.bytes_.emplace_back(entry.end - entry.begin);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -196,8 +197,8 @@ Result<std::vector<SafeTensorEntry>> parse_safetensors_header(std::string_view h
   std::vector<SafeTensorEntry> entries = std::move(reader.entries);
   for (const SafeTensorEntry& entry : entries)
     if (entry.begin > entry.end || entry.end > data_bytes) return Error{sentence(entry.name, "lies outside the file")};
-  std::stable_sort(entries.begin(), entries.end(), [](const SafeTensorEntry& a, const SafeTensorEntry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  std::sort(entries.begin(), entries.end(), [](const SafeTensorEntry& a, const SafeTensorEntry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   // Every byte of the data belongs to one tensor: nothing can hide in the file.
   uint64_t at = 0;

@@ -20,7 +20,8 @@ double seconds_of_process() {
 }  // namespace
 
 StateFile::StateFile(std::string path) : path_(std::move(path)) {
-  if ((problem_ = try_to_write("--resume", path_))) return;
+  problem_ = try_to_write("--resume", path_);
+  if (problem_) return;
   struct stat there = {};
   if (stat(path_.c_str(), &there) != 0) return;
   const Result<std::string> text = read_whole(path_);

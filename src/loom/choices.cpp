@@ -90,7 +90,7 @@ bool Cluster::release_any_held() {
     const void* object = held_.front().object;
     const auto here = [&](const Held& held) { return held.object == object; };
     Ordered& at = *std::find_if(ordered_.begin(), ordered_.end(), [&](const Ordered& o) { return o.object == object; });
-    const auto count = static_cast<uint32_t>(std::count_if(held_.begin(), held_.end(), here));
+    const auto count = std::max(1u, static_cast<uint32_t>(std::count_if(held_.begin(), held_.end(), here)));
     uint32_t before = at.order % count;
     at.order /= count;
     chosen = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return here(held) && before-- == 0; });

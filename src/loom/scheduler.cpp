@@ -345,7 +345,7 @@ void Cluster::plain_shared_access(Thread& thread, Pc pc) {
       "arch::store_shared(&s.x, value) and arch::load_shared(&s.x) reach it; copies, barriers and tensor cores take "
       "arch::shared_address(&s.x)"};
   if (pc != interruption.frames[0])
-    notes.push_back(
+    notes.emplace_back(
         "the access is in a function that this line calls (memcpy, say): nothing in it is an operation of "
         "the machine, so every element takes a load_shared or store_shared");
   if (offset < 0 || offset >= launched)

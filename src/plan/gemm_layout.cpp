@@ -66,10 +66,9 @@ LayoutFault fault_of(const Layout& l) {
                                        "them to {}",
                                        l.lines, l.name, l.stride, l.unit, round_up(l.stride, l.unit))};
   // Where a matrix alone is longer, no distance would do, and the product might be more than a number holds.
-  const bool within_reach = static_cast<double>(l.outer) * static_cast<double>(l.stride) <
-                            static_cast<double>(largest_stride_bytes / size_of(l.type));
-  if (l.batch > 1 &&
-      (l.batch_stride < 0 || l.batch_stride % l.unit != 0 || l.batch_stride >= largest_stride_bytes / size_of(l.type)))
+  const int64_t most = largest_stride_bytes / size_of(l.type);
+  const bool within_reach = static_cast<double>(l.outer) * static_cast<double>(l.stride) < static_cast<double>(most);
+  if (l.batch > 1 && (l.batch_stride < 0 || l.batch_stride % l.unit != 0 || l.batch_stride >= most))
     return {Fault::batch_stride,
             fmt::format("matrices of {} are {} elements apart; {} and less than 2^40 bytes is possible{}", l.name,
                         l.batch_stride,

@@ -7,8 +7,6 @@
 namespace warploom::loom::check {
 namespace {
 
-constexpr uint32_t unit_bytes = LineSet::unit_bytes;
-
 /// Cells as a map of the tensor memory of a pair, turned into runs.
 class CellMap {
  public:

@@ -52,9 +52,8 @@ void Watch::settle_tests(Order::BarrierId id) {
   // Who completes the phase knows of the test: it always comes too early, for this phase and all that follow.
   std::erase_if(tests, [&](const BarrierNotes::Test& test) { return order_.current_covers(id, test.stamp); });
   const uint64_t complete = order_.phases(id) + 1;
-  // A finding does not return: the list may change meanwhile.
-  for (size_t i = 0; i < tests.size(); ++i) {
-    const BarrierNotes::Test test = tests[i];
+  const std::vector<BarrierNotes::Test> left = tests;  // a finding does not return: the list may change meanwhile
+  for (const BarrierNotes::Test& test : left) {
     points_[test.point].matters = points_[test.point].may_hold = true;
     note_alias(id, test.asked, complete, test.stamp, test.pc);
   }
