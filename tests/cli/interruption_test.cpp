@@ -14,9 +14,10 @@ using warploom::test::Process;
 using warploom::test::run;
 using warploom::test::words_of;
 
-/// The program, sent a signal so many seconds after its start.
+/// The program, sent a signal so many seconds after it has begun to listen.
 Ended ended_by(const std::string& line, int signal, double after, const std::function<void()>& prepare = {}) {
   Process process(words_of(line), prepare);
+  EXPECT_TRUE(process.takes_signals()) << line;
   usleep(static_cast<useconds_t>(after * 1e6));
   process.send(signal);
   return process.wait(15);

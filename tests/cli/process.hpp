@@ -87,6 +87,18 @@ class Process {
 
   void send(int signal) const { kill(child_, signal); }
 
+  /// Waits until the program takes SIGTERM itself, however long a busy machine needs to start it. False: it never did.
+  bool takes_signals() const {
+    const std::string status = "/proc/" + std::to_string(child_) + "/status";
+    for (int i = 0; i < 30'000; ++i, usleep(1000)) {
+      const std::string text = content_of(status);
+      const size_t at = text.find("SigBlk:");
+      if (at == std::string::npos || text.find("State:\tZ") != std::string::npos) return false;  // it has ended
+      if ((std::stoull(text.substr(at + 7), nullptr, 16) >> (SIGTERM - 1) & 1) != 0) return true;
+    }
+    return false;
+  }
+
   /// Its end; whoever takes longer than so many seconds is killed.
   Ended wait(double seconds = 60) {
     Ended ended;
