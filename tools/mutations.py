@@ -4,7 +4,7 @@
     tools/mutations.py build/bin/warploom            writes it (some minutes)
     tools/mutations.py build/bin/warploom --check    exit code 1 if it is not what it would write
 
-An alteration that nobody noticed needs a reason below, or the tool says which one has none.
+A mutation that nobody noticed needs a reason below, or the tool says which one has none.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SUBJECTS = [
                             "768", "--k", "512", "--bias", "n"]),
 ]
 
-# (alteration, operation, object, end of the file's path) -> why it changes nothing. "" is any.
+# (mutation, operation, object, end of the file's path) -> why it changes nothing. "" is any.
 REASONS = [
     (("drop", "setmaxnreg.inc", "", ""),
      "The loom counts registers and does not limit them: the kernel has fewer than it could. On a chip it spills or is "
@@ -73,8 +73,8 @@ REASONS = [
 
 
 def reason_for(mutant):
-    for (alteration, operation, thing, file), reason in REASONS:
-        if (mutant["alteration"] == alteration and mutant["operation"] == operation
+    for (mutation, operation, thing, file), reason in REASONS:
+        if (mutant["mutation"] == mutation and mutant["operation"] == operation
                 and thing in ("", mutant["object"]) and mutant["file"].endswith(file)):
             return reason
     return None
@@ -93,7 +93,7 @@ def page(results):
         "under the checker with eight schedules: eager, lazy, adversarial, four random ones and one that holds a CTA back. "
         "*Reported*: with a code and a line. *Differing*: reported under some schedules and not under others.",
         "",
-        "| kernel | configuration | alterations | reported | wrong result only | not seen | differing |",
+        "| kernel | configuration | mutations | reported | wrong result only | not seen | differing |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, result in results:
@@ -105,7 +105,7 @@ def page(results):
                  f"{total['not_seen']} | {total['differing']} |")
     lines += ["", "## Not seen", "",
               "Nothing was reported, and the result was right, under any of the schedules. Why:", "",
-              "| kernel | alteration | operation | at | why it changes nothing |", "|---|---|---|---|---|"]
+              "| kernel | mutation | operation | at | why it changes nothing |", "|---|---|---|---|---|"]
     missing = []
     for name, result in results:
         for mutant in result["list"]:
@@ -113,18 +113,18 @@ def page(results):
                 continue
             reason = reason_for(mutant)
             if reason is None:
-                missing.append(f"{name}: {mutant['alteration']} {mutant['operation']} {mutant['object']} at {place(mutant)}")
+                missing.append(f"{name}: {mutant['mutation']} {mutant['operation']} {mutant['object']} at {place(mutant)}")
                 continue
             thing = f" `{mutant['object']}`" if mutant["object"] else ""
-            lines.append(f"| {name} | {mutant['alteration']} | `{mutant['operation']}`{thing} | {place(mutant)} | {reason} |")
+            lines.append(f"| {name} | {mutant['mutation']} | `{mutant['operation']}`{thing} | {place(mutant)} | {reason} |")
     others = [(name, m) for name, r in results for m in r["list"] if m["verdict"] == "wrong result" or m["differs"]]
     if others:
         lines += ["", "## Wrong results, and schedules that differ", "",
-                  "| kernel | alteration | operation | at | codes |", "|---|---|---|---|---|"]
+                  "| kernel | mutation | operation | at | codes |", "|---|---|---|---|---|"]
         for name, m in others:
-            lines.append(f"| {name} | {m['alteration']} | `{m['operation']}` `{m['object']}` | {place(m)} | "
+            lines.append(f"| {name} | {m['mutation']} | `{m['operation']}` `{m['object']}` | {place(m)} | "
                          f"{', '.join(m['codes']) or m['verdict']} |")
-    lines += ["", "## By code", "", "| first reported as | alterations |", "|---|---|"]
+    lines += ["", "## By code", "", "| first reported as | mutations |", "|---|---|"]
     codes = collections.Counter(m["verdict"] for _, r in results for m in r["list"]
                                 if m["verdict"] not in ("not seen", "wrong result"))
     for code, count in sorted(codes.items(), key=lambda item: (-item[1], item[0])):

@@ -75,7 +75,7 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
     Result<loom::Mutation> mutation = parse_mutation(run.mutate, listed->sites);
     if (!mutation) return Error{mutation.error()};
     options.run.mutation = *mutation;
-    // An alteration may have it go round for ever.
+    // A mutation may have it go round for ever.
     options.run.step_limit = 20 * listed->steps + 1000;
   }
   return options;

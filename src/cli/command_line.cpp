@@ -67,7 +67,7 @@ void check_options(CLI::App& command, RunArguments& a, CheckArguments& how) {
   command.get_option("kernel")->required(false);
   command.add_option("--mode", a.fill, "The same as --data");
   command.add_option("--replay", a.schedule, "The same as --schedule");
-  command.add_option("--mutate", a.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
+  command.add_option("--mutate", a.mutate, "MUTATION@SITE: alters one barrier operation, e.g. drop@7");
   command.add_flag("--all", how.all, "Every kernel of the library in every configuration");
   command.add_flag("--explore", how.explore, "Tries schedules even where one run speaks for all");
   command.add_option("--schedules", how.schedules,
@@ -160,7 +160,7 @@ int run_command_line(int argc, char** argv) {
   run_command->add_option("--launches", run.launches, "On a GPU: how often, for the median")->capture_default_str();
   run_command->add_flag("--timeline", run.timeline, "Shows roles and engines over time");
   run_command->add_flag("--sites", run.sites, "Runs the kernel once and lists its barrier operations");
-  run_command->add_option("--mutate", run.mutate, "ALTERATION@SITE: alters one barrier operation, e.g. drop@7");
+  run_command->add_option("--mutate", run.mutate, "MUTATION@SITE: alters one barrier operation, e.g. drop@7");
 
   RunArguments check;
   CheckArguments how;
@@ -187,7 +187,7 @@ int run_command_line(int argc, char** argv) {
   problem_options(*mutate_command, mutate);
   run_options(*mutate_command, mutate);
   mutate_command->add_flag("--every-schedule", mutate_how.every_schedule,
-                           "Each alteration under eight schedules, and whether they agree");
+                           "Each mutation under eight schedules, and whether they agree");
   mutate_command->add_flag("--unchecked", mutate_how.unchecked, "Without the checker: what the machine notices alone");
 
   RunArguments plan;

@@ -22,7 +22,7 @@ struct RunArguments {
   uint64_t data_seed = 1;
   int sms = 0;  ///< 0: those of the chip
   unsigned workers = 0;
-  std::string mutate;  ///< "ALTERATION@SITE", SITE a number of --sites
+  std::string mutate;  ///< "MUTATION@SITE", SITE a number of --sites
   bool sites = false;
   bool timeline = false;
   bool json = false;
@@ -54,14 +54,14 @@ struct CheckArguments {
 };
 
 struct MutateArguments {
-  bool every_schedule = false;  ///< each alteration under all of them, to see whether they agree
+  bool every_schedule = false;  ///< each mutation under all of them, to see whether they agree
   bool unchecked = false;       ///< by what the machine notices alone
 };
 
 int run(const RunArguments& arguments);
 /// Runs a kernel under the checker and gives a verdict.
 int check(const RunArguments& arguments, const CheckArguments& check);
-/// Every alteration of every barrier operation of the kernel, one run each.
+/// Every mutation of every barrier operation of the kernel, one run each.
 int mutate(const RunArguments& arguments, const MutateArguments& how);
 /// Which configuration the planner takes, and what it thinks of the others.
 int plan(const RunArguments& arguments);

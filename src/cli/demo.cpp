@@ -63,7 +63,7 @@ int demo() {
   say("The epilogue no longer tells the load warp that it has read the scales of a slot. On a GPU this is a silent\n"
       "hang. Here:\n\n");
   loom::Options broken = session->options();
-  broken.mutation = loom::Mutation{site->key(), loom::Alteration::drop};
+  broken.mutation = loom::Mutation{site->key(), loom::MutationKind::drop};
   Result<loom::Outcome> report = session->launch(broken);
   if (!report) return bad(report, false);
   say("{}", to_text(report->report));

@@ -1,4 +1,4 @@
-// warploom mutate: every alteration of every barrier operation of a kernel, each under the checker.
+// warploom mutate: every mutation of every barrier operation of a kernel, each under the checker.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr const char* unseen = "not seen";
 constexpr const char* wrong_result = "wrong result";
 
-/// What became of one alteration.
+/// What became of one mutation.
 struct Fate {
   std::string verdict = unseen;  ///< a code, or one of the above
   std::string seen_under = {};   ///< the schedule that showed it
@@ -29,8 +29,8 @@ class Mutator {
   Mutator(Session& session, loom::Options options, std::vector<loom::Schedule> schedules, bool every)
       : session_(session), options_(std::move(options)), schedules_(std::move(schedules)), every_(every) {}
 
-  Result<Fate> alter(const loom::Site& site, loom::Alteration alteration) {
-    options_.mutation = loom::Mutation{site.key(), alteration};
+  Result<Fate> alter(const loom::Site& site, loom::MutationKind kind) {
+    options_.mutation = loom::Mutation{site.key(), kind};
     Fate fate;
     size_t reported = 0, tried = 0;
     for (const loom::Schedule& schedule : schedules_) {
@@ -71,28 +71,28 @@ class Tally {
   Tally(const RunArguments& arguments, const MutateArguments& how, const Session& session,
         const std::vector<loom::Site>& sites, size_t schedules)
       : arguments_(arguments), how_(how), session_(session), sites_(sites), schedules_(schedules) {
-    for (const loom::Site& site : sites) planned_ += loom::alterations_of(site.operation).size();
+    for (const loom::Site& site : sites) planned_ += loom::mutations_of(site.operation).size();
   }
 
   size_t planned() const { return planned_; }
   size_t done() const { return total_; }
 
-  void add(size_t site, loom::Alteration alteration, const Fate& fate) {
+  void add(size_t site, loom::MutationKind kind, const Fate& fate) {
     const loom::Site& at = sites_[site];
     ++total_;
     if (fate.verdict == unseen)
-      silent_.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(at)));
+      silent_.push_back(fmt::format("{:<12} {}", to_string(kind), describe(at)));
     else if (fate.verdict == wrong_result)
       ++wrong_;
     else
       ++reported_;
-    if (fate.differs) split_.push_back(fmt::format("{:<12} {}", to_string(alteration), describe(at)));
+    if (fate.differs) split_.push_back(fmt::format("{:<12} {}", to_string(kind), describe(at)));
     list_.push_back({{"site", site},
                      {"operation", at.operation},
                      {"object", at.object},
                      {"file", at.at.user.file},
                      {"line", at.at.user.line},
-                     {"alteration", to_string(alteration)},
+                     {"mutation", to_string(kind)},
                      {"verdict", fate.verdict},
                      {"codes", fate.codes},
                      {"schedule", fate.seen_under},
@@ -118,9 +118,9 @@ class Tally {
                 {"list", list_}});
       return;
     }
-    if (was_interrupted) say("\ninterrupted after {} of {} alterations\n", total_, planned_);
+    if (was_interrupted) say("\ninterrupted after {} of {} mutations\n", total_, planned_);
     const double share = total_ == 0 ? 0 : 100.0 * static_cast<double>(reported_) / static_cast<double>(total_);
-    say("\n{} alterations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
+    say("\n{} mutations of {} barrier operations: {} reported with a cause ({:.0f} %), {} gave a wrong result only, "
         "{} not seen\n",
         total_, sites_.size(), reported_, share, wrong_, silent_.size());
     for (const std::string& text : silent_) say("  not seen: {}\n", text);
@@ -151,7 +151,7 @@ int mutate(const RunArguments& arguments, const MutateArguments& how) {
     if (tally)
       tally->tell(true);
     else
-      fail({"interrupted before the first alteration"}, arguments.json, signal);
+      fail({"interrupted before the first mutation"}, arguments.json, signal);
   }});
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
   if (!prepared) return bad(prepared, arguments.json);
@@ -159,7 +159,7 @@ int mutate(const RunArguments& arguments, const MutateArguments& how) {
   if (session->target() == "gpu") return bad("mutations need the loom: --on loom:sm90", arguments.json);
   loom::Options options = session->options();
   options.check = !how.unchecked;
-  // An alteration that one schedule forgives another may not: unless one is asked for, several are tried in turn.
+  // A mutation that one schedule forgives another may not: unless one is asked for, several are tried in turn.
   std::vector<loom::Schedule> schedules{options.schedule};
   if (!own_schedule)
     for (const char* text : {"lazy", "adversarial", "random:1", "random:2", "random:3", "random:4", "lazy:0:skew=0"})
@@ -185,16 +185,16 @@ int mutate(const RunArguments& arguments, const MutateArguments& how) {
   for (size_t i = 0; i < original->sites.size(); ++i) {
     const loom::Site& site = original->sites[i];
     std::string line;
-    for (loom::Alteration alteration : loom::alterations_of(site.operation)) {
-      progress.show(tally->done(), tally->planned(), "alterations");
-      Result<Fate> fate = mutator.alter(site, alteration);
+    for (loom::MutationKind kind : loom::mutations_of(site.operation)) {
+      progress.show(tally->done(), tally->planned(), "mutations");
+      Result<Fate> fate = mutator.alter(site, kind);
       if (!fate) {
         interruption.over();
         return bad(fate, arguments.json);
       }
       const auto held = interruption.hold();
-      tally->add(i, alteration, *fate);
-      line += fmt::format("  {} {}", to_string(alteration), fate->verdict);
+      tally->add(i, kind, *fate);
+      line += fmt::format("  {} {}", to_string(kind), fate->verdict);
       if (!fate->seen_under.empty() && fate->seen_under != schedules.front().text())
         line += fmt::format(" ({})", fate->seen_under);
     }

@@ -18,9 +18,9 @@ void print_sites(const std::vector<loom::Site>& sites, bool json) {
   if (json) {
     Json list = Json::array();
     for (size_t i = 0; i < sites.size(); ++i) {
-      Json alterations = Json::array();
-      for (loom::Alteration alteration : loom::alterations_of(sites[i].operation))
-        alterations.push_back(to_string(alteration));
+      Json mutations = Json::array();
+      for (loom::MutationKind kind : loom::mutations_of(sites[i].operation))
+        mutations.push_back(to_string(kind));
       list.push_back({{"site", i},
                       {"operation", sites[i].operation},
                       {"object", sites[i].object},
@@ -29,7 +29,7 @@ void print_sites(const std::vector<loom::Site>& sites, bool json) {
                       {"library_file", sites[i].at.library.file},
                       {"library_line", sites[i].at.library.line},
                       {"executions", sites[i].executions},
-                      {"alterations", alterations}});
+                      {"mutations", mutations}});
     }
     put_json({{"lines", has_line_information()}, {"sites", list}});
     return;

@@ -82,12 +82,12 @@ Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector
   const char* digits = at == std::string::npos ? end : text.data() + at + 1;
   const auto [stop, error] = std::from_chars(digits, end, index);
   if (error != std::errc{} || stop != end || index >= sites.size())
-    return Error{fmt::format("--mutate takes ALTERATION@SITE with SITE from 0 to {} (--sites lists them), not '{}'",
+    return Error{fmt::format("--mutate takes MUTATION@SITE with SITE from 0 to {} (--sites lists them), not '{}'",
                              sites.size() - 1, text)};
   std::vector<std::string> possible;
-  for (loom::Alteration alteration : loom::alterations_of(sites[index].operation)) {
-    if (name == to_string(alteration)) return loom::Mutation{sites[index].key(), alteration};
-    possible.emplace_back(to_string(alteration));
+  for (loom::MutationKind kind : loom::mutations_of(sites[index].operation)) {
+    if (name == to_string(kind)) return loom::Mutation{sites[index].key(), kind};
+    possible.emplace_back(to_string(kind));
   }
   return Error{fmt::format("{} cannot be altered by '{}'; {} {} possible", sites[index].operation, name,
                            in_words(possible), possible.size() == 1 ? "is" : "are")};

@@ -101,7 +101,7 @@ Result<Fill> fill_of(const RunArguments& arguments);
 Result<GemmDataSpec> spec_of(const RunArguments& arguments);
 /// The problem of a spec, at addresses that nobody may touch: for planning.
 GemmProblem described(const GemmDataSpec& spec);
-/// "ALTERATION@SITE" with SITE a number in `sites`, or a sentence.
+/// "MUTATION@SITE" with SITE a number in `sites`, or a sentence.
 Result<loom::Mutation> parse_mutation(const std::string& text, const std::vector<loom::Site>& sites);
 std::string describe(const loom::Site& site);
 

@@ -129,7 +129,7 @@ BoundedSum GemmBound::sum(double sum, double peak, const LineNorms& a, const Lin
   // A product of scale factors below fp32's normal numbers is rounded to a multiple of 2^-149; e4m3 goes up to 448.
   if (spec_.scaling != Scaling::none) made.lost += spec_.k * (448.0 * 448.0) * 0x1p-150;
   if (instructions_ == 0) return made;
-  // 33 terms of an instruction are cut to 13 bits below the largest, toward zero: half a unit in the mean, with the
+  // 33 terms of an instruction are cut to 13 bits below the largest, toward zero: half a unit on average, with the
   // term's sign. A chain is 4 instructions long where scales end it.
   const double chain = spec_.scaling == Scaling::none ? partial : std::min(partial, 4 * step);
   const double cut = 0x1p-13 * chain, n = instructions_;

@@ -65,23 +65,23 @@ Barrier& Cluster::barrier_at(Thread& thread, Pc pc, uint32_t address, bool local
 
 void Cluster::mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count) {
   step(thread, pc);
-  const Altered altered = alter("mbarrier.init", pc, nullptr);
+  const Mutated mutated = mutate("mbarrier.init", pc, nullptr);
   Cta& cta = *thread.cta;
   const uint32_t offset = address & offset_mask;
   if (owner(address) != &cta || offset % 8 != 0 || !inside(cta, offset, 8))
     fail(thread, pc, "BAR-ADDRESS",
          fmt::format("mbarrier.init needs an 8-byte aligned address of this CTA, not 0x{:08x}", address));
-  for (uint32_t i = 0; i < altered.times; ++i) {
+  for (uint32_t i = 0; i < mutated.times; ++i) {
     if (const Barrier* live = find_barrier(cta, offset))
       fail(thread, pc, "BAR-REINIT", fmt::format("{} is initialised again while it is live", live->name()));
     auto barrier = std::make_unique<Barrier>();
     barrier->cta = &cta;
     barrier->offset = offset;
     barrier->live = true;
-    if (barrier->state.init(count + static_cast<uint32_t>(altered.count)) != MbarrierFault::none)
+    if (barrier->state.init(count + static_cast<uint32_t>(mutated.count)) != MbarrierFault::none)
       fail(thread, pc, "ARRIVE-OVERFLOW",
            fmt::format("mbarrier.init with count {}; 1 to 1048575 are possible",
-                       count + static_cast<uint32_t>(altered.count)));
+                       count + static_cast<uint32_t>(mutated.count)));
     const uint64_t word = barrier_tag | cta.barriers.size();
     std::memcpy(cta.window + offset, &word, sizeof(word));
     if (watch_) watch_->init(thread, pc, *barrier);
@@ -119,7 +119,7 @@ void Cluster::name_barriers(Thread& thread, Pc pc, uint32_t first, uint32_t coun
   (void)pc;
   for (uint32_t i = 0; i < count; ++i) {
     Barrier* barrier = find_barrier(*thread.cta, (first & offset_mask) + 8 * i);
-    if (barrier == nullptr) continue;  // an init the mutation seam dropped
+    if (barrier == nullptr) continue;  // an init the mutation hook dropped
     barrier->ring = ring;
     barrier->side = side;
     barrier->stage = i;
@@ -224,17 +224,17 @@ void Cluster::signal_barrier(Thread& thread, Pc pc, uint32_t address, SignalKind
                           : kind == SignalKind::expect_tx        ? "mbarrier.expect_tx"
                           : kind == SignalKind::complete_tx      ? "mbarrier.complete_tx"
                                                                  : "mbarrier.arrive_drop";
-  const Altered altered = alter(operation, pc, barrier);
-  if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), false);
-  for (uint32_t i = 0; i < altered.times; ++i) {
+  const Mutated mutated = mutate(operation, pc, barrier);
+  if (mutated.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), false);
+  for (uint32_t i = 0; i < mutated.times; ++i) {
     Signal signal{.kind = kind, .warp = thread.warp, .lanes = 1u << thread.id.lane, .pc = pc, .times = 1};
     if (kind == SignalKind::arrive || kind == SignalKind::arrive_drop)
-      signal.arrivals = count + static_cast<uint32_t>(altered.count);
+      signal.arrivals = count + static_cast<uint32_t>(mutated.count);
     if (kind == SignalKind::arrive_expect_tx) signal.arrivals = 1;
     if (kind != SignalKind::arrive && (kind != SignalKind::arrive_drop || bytes != 0))
-      signal.bytes = static_cast<int64_t>(bytes) + altered.bytes;
-    // An arrival whose count the seam took to zero is no signal at all.
-    if (signal.arrivals == 0 && altered.count != 0) continue;
+      signal.bytes = static_cast<int64_t>(bytes) + mutated.bytes;
+    // An arrival whose count the hook took to zero is no signal at all.
+    if (signal.arrivals == 0 && mutated.count != 0) continue;
     thread.arrival = {barrier->state.phase, barrier->state.pending};
     if (watch_) watch_->signal(thread, pc, *barrier, kind, signal.arrivals, signal.bytes, cluster_scope, not_last);
     const MbarrierFault result = apply(*barrier, signal, thread.time);
@@ -279,10 +279,10 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
   else
     step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, true);
-  const Altered altered = alter("mbarrier.wait", pc, barrier);
-  if (altered.times == 0) return;
-  if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
-  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(altered.flip_parity);
+  const Mutated mutated = mutate("mbarrier.wait", pc, barrier);
+  if (mutated.times == 0) return;
+  if (mutated.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
+  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(mutated.flip_parity);
 
   check_side(thread, pc, *barrier);
   const uint64_t before = thread.time;
@@ -307,16 +307,16 @@ void Cluster::mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t ph
 std::optional<Cluster::Question> Cluster::ask(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
   step(thread, pc);
   Barrier* barrier = &barrier_at(thread, pc, address, true);
-  const Altered altered = alter("mbarrier.test_wait", pc, barrier);
-  if (altered.times == 0) {
+  const Mutated mutated = mutate("mbarrier.test_wait", pc, barrier);
+  if (mutated.times == 0) {
     let_others_run(thread);
     return std::nullopt;
   }
-  if (altered.wrong_stage) {
+  if (mutated.wrong_stage) {
     address = (address & ~offset_mask) | next_stage(*barrier);
     barrier = &barrier_at(thread, pc, address, true);
   }
-  const auto flipped = static_cast<uint32_t>(altered.flip_parity);
+  const auto flipped = static_cast<uint32_t>(mutated.flip_parity);
   return Question{barrier, address, phases + flipped, parity_of(phases) ^ flipped};
 }
 
@@ -410,11 +410,11 @@ void Cluster::mbarrier_wait_unless(Thread& thread, Pc pc, const native::Poll& po
 }
 
 void Cluster::named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole) {
-  const Altered altered = alter(sync ? "bar.sync" : "bar.arrive", pc, nullptr);
-  if (altered.times == 0) return;
-  threads += static_cast<uint32_t>(altered.count);
-  if (altered.wrong_stage) ++id;
-  if (altered.times == 2) enter_named_barrier(warp, pc, id, threads, false, whole);
+  const Mutated mutated = mutate(sync ? "bar.sync" : "bar.arrive", pc, nullptr);
+  if (mutated.times == 0) return;
+  threads += static_cast<uint32_t>(mutated.count);
+  if (mutated.wrong_stage) ++id;
+  if (mutated.times == 2) enter_named_barrier(warp, pc, id, threads, false, whole);
   enter_named_barrier(warp, pc, id, threads, sync, whole);
 }
 
@@ -474,8 +474,8 @@ void Cluster::complete_named_barrier(Cta& cta, uint32_t id) {
 
 void Cluster::cluster_arrive(Thread& thread, Pc pc, bool release) {
   step(thread, pc);
-  const Altered altered = alter("barrier.cluster.arrive", pc, nullptr);
-  for (uint32_t i = 0; i < altered.times; ++i) {
+  const Mutated mutated = mutate("barrier.cluster.arrive", pc, nullptr);
+  for (uint32_t i = 0; i < mutated.times; ++i) {
     if (thread.cluster_arrived)
       fail(thread, pc, "CLUSTER-BAR", "a thread arrives twice at the cluster barrier without waiting in between");
     thread.cluster_arrived = true;
@@ -489,7 +489,7 @@ void Cluster::cluster_arrive(Thread& thread, Pc pc, bool release) {
 
 void Cluster::cluster_wait(Thread& thread, Pc pc) {
   step(thread, pc);
-  if (alter("barrier.cluster.wait", pc, nullptr).times == 0) {
+  if (mutate("barrier.cluster.wait", pc, nullptr).times == 0) {
     thread.cluster_arrived = false;
     return;
   }

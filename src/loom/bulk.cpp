@@ -52,11 +52,11 @@ void Cluster::bulk_load(Thread& thread, Pc pc, uint32_t destination, const void*
   if (mask == 0 || mask >> size() != 0)
     fail(thread, pc, "TMA-RULE", fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, size()));
   uint32_t barrier_offset = barrier & offset_mask;
-  const Altered altered = alter(operation, pc, find_barrier(*thread.cta, barrier_offset));
-  if (altered.wrong_stage) {
+  const Mutated mutated = mutate(operation, pc, find_barrier(*thread.cta, barrier_offset));
+  if (mutated.wrong_stage) {
     if (const Barrier* named = find_barrier(*thread.cta, barrier_offset)) barrier_offset = next_stage(*named);
   }
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
     thread.cta->tma_free_at = begin + bytes / cost::tma_bytes;
     for (uint32_t rank = 0; rank < size(); ++rank) {
@@ -122,11 +122,11 @@ void Cluster::bulk_send(Thread& thread, Pc pc, uint32_t destination, uint32_t so
          fmt::format("{} writes to CTA {} and names a barrier that is not there; both must be of one CTA", operation,
                      cta->rank));
   uint32_t barrier_offset = barrier & offset_mask;
-  const Altered altered = alter(operation, pc, find_barrier(*cta, barrier_offset));
-  if (altered.wrong_stage) {
+  const Mutated mutated = mutate(operation, pc, find_barrier(*cta, barrier_offset));
+  if (mutated.wrong_stage) {
     if (const Barrier* named = find_barrier(*cta, barrier_offset)) barrier_offset = next_stage(*named);
   }
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     auto op = std::make_unique<AsyncOp>();
     op->kind = AsyncOp::Kind::bulk_send;
     op->issuer = &thread;

@@ -64,9 +64,9 @@ void Cluster::cp_async_arrive(Thread& thread, Pc pc, uint32_t address, bool incr
   if (owner(address) != thread.cta)
     fail(thread, pc, "BAR-ADDRESS", "cp.async.mbarrier.arrive names a barrier outside its CTA");
   Barrier* barrier = &barrier_at(thread, pc, address, true);
-  const Altered altered = alter("cp.async.mbarrier.arrive", pc, barrier);
-  if (altered.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
-  for (uint32_t i = 0; i < altered.times; ++i) {
+  const Mutated mutated = mutate("cp.async.mbarrier.arrive", pc, barrier);
+  if (mutated.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
+  for (uint32_t i = 0; i < mutated.times; ++i) {
     if (increment) {
       if (watch_) watch_->increment(thread, pc, *barrier);
       if (barrier->state.increment_pending() != MbarrierFault::none)
@@ -110,7 +110,7 @@ void Cluster::cp_async_commit(Thread& thread, Pc pc) {
 
 void Cluster::cp_async_wait(Thread& thread, Pc pc, uint32_t pending) {
   step(thread, pc);
-  if (alter("cp.async.wait_group", pc, nullptr).times == 0) return;
+  if (mutate("cp.async.wait_group", pc, nullptr).times == 0) return;
   const uint64_t before = thread.time;
   const size_t must = thread.copy_groups.size() > pending ? thread.copy_groups.size() - pending : 0;
   const auto last = thread.copy_groups.begin() + static_cast<std::ptrdiff_t>(must);

@@ -728,7 +728,7 @@ void Cluster::deadlock() {
               diagnosis.notes());
 }
 
-Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
+Mutated Cluster::mutate(const char* operation, Pc pc, const Barrier* object) {
   const Options& options = *launch_.options;
   if (!options.record_sites && !options.mutation) return {};
   const uint64_t key = reinterpret_cast<uintptr_t>(pc) * 31 + reinterpret_cast<uintptr_t>(operation);
@@ -747,21 +747,21 @@ Altered Cluster::alter(const char* operation, Pc pc, const Barrier* object) {
   if (!site.mutated) return {};
   const int64_t execution = mutated_executions_++;
   if (options.mutation->only >= 0 && options.mutation->only != execution) return {};
-  switch (options.mutation->alteration) {
-    case Alteration::drop: return {.times = 0};
-    case Alteration::twice: return {.times = 2};
-    case Alteration::count_plus: return {.count = 1};
-    case Alteration::count_minus: return {.count = -1};
-    case Alteration::bytes_plus: return {.bytes = 16};
-    case Alteration::bytes_minus: return {.bytes = -16};
-    case Alteration::flip_parity: return {.flip_parity = true};
-    case Alteration::wrong_stage: return {.wrong_stage = true};
+  switch (options.mutation->kind) {
+    case MutationKind::drop: return {.times = 0};
+    case MutationKind::twice: return {.times = 2};
+    case MutationKind::count_plus: return {.count = 1};
+    case MutationKind::count_minus: return {.count = -1};
+    case MutationKind::bytes_plus: return {.bytes = 16};
+    case MutationKind::bytes_minus: return {.bytes = -16};
+    case MutationKind::flip_parity: return {.flip_parity = true};
+    case MutationKind::wrong_stage: return {.wrong_stage = true};
   }
   return {};
 }
 
-std::vector<Alteration> alterations_of(std::string_view operation) {
-  using enum Alteration;
+std::vector<MutationKind> mutations_of(std::string_view operation) {
+  using enum MutationKind;
   if (operation == "mbarrier.init") return {drop, twice, count_plus, count_minus};
   if (operation == "mbarrier.arrive" || operation == "mbarrier.arrive_drop")
     return {drop, twice, count_plus, count_minus, wrong_stage};

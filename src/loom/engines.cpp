@@ -282,14 +282,14 @@ void Cluster::tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destinatio
   const ByteRange range = tma_global_range(args, at, false);
   if (range.begin != range.end) check_global(thread, pc, "a TMA load", range.begin, range.end, false);
 
-  const Altered altered = alter("cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
-  if (altered.wrong_stage) {
+  const Mutated mutated = mutate("cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
+  if (mutated.wrong_stage) {
     if (const Barrier* named = find_barrier(*barrier_cta, barrier_offset)) barrier_offset = next_stage(*named);
   }
   const uint32_t mask = cta_mask < 0 ? 1u << thread.cta->rank : static_cast<uint32_t>(cta_mask);
   if (mask == 0 || mask >> size() != 0)
     fail(thread, pc, "TMA-RULE", fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, size()));
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     const uint32_t bytes = tma_box_bytes(args, at.mode);
     const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
     const uint64_t transfer = bytes / cost::tma_bytes;
@@ -379,7 +379,7 @@ void Cluster::bulk_commit(Thread& thread, Pc pc) {
 
 void Cluster::bulk_wait(Thread& thread, Pc pc, uint32_t pending, bool read_only) {
   step(thread, pc);
-  if (alter(read_only ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group", pc, nullptr).times == 0) return;
+  if (mutate(read_only ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group", pc, nullptr).times == 0) return;
   auto outstanding = [&](const BulkGroup& group) { return read_only ? group.reads_left > 0 : group.writes_left > 0; };
   const uint64_t before = thread.time;
   const size_t must = thread.groups.size() > pending ? thread.groups.size() - pending : 0;
@@ -414,14 +414,14 @@ void Cluster::commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int
   Cta* target = owner(barrier);
   if (target == nullptr) fail(thread, pc, "BAR-ADDRESS", "tcgen05.commit names a barrier outside the cluster");
   uint32_t offset = barrier & offset_mask;
-  const Altered altered = alter("tcgen05.commit", pc, find_barrier(*target, offset));
-  if (altered.wrong_stage) {
+  const Mutated mutated = mutate("tcgen05.commit", pc, find_barrier(*target, offset));
+  if (mutated.wrong_stage) {
     if (const Barrier* named = find_barrier(*target, offset)) offset = next_stage(*named);
   }
   const uint32_t mask = cta_mask < 0 ? 1u << target->rank : static_cast<uint32_t>(cta_mask);
   if (mask == 0 || mask >> size() != 0)
     fail(thread, pc, "MMA-RULE", fmt::format("commit mask 0x{:x} for a cluster of {} CTAs", mask, size()));
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     for (uint32_t rank = 0; rank < size(); ++rank) {
       if ((mask >> rank & 1) == 0) continue;
       auto op = std::make_unique<AsyncOp>();

@@ -82,7 +82,7 @@ std::vector<Part> parts_of(const Subject& subject, const CheckOptions& options) 
   const Options& run = options.run;
   add("launch", "subject", subject.what);
   add("mutation", "mutation",
-      run.mutation ? fmt::format("{} of {}{}", to_string(run.mutation->alteration), run.mutation->site,
+      run.mutation ? fmt::format("{} of {}{}", to_string(run.mutation->kind), run.mutation->site,
                                  run.mutation->only < 0 ? "" : fmt::format(", execution {}", run.mutation->only))
                    : "none");
   std::string suppressed;

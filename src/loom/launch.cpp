@@ -328,7 +328,7 @@ Outcome Grid::outcome() {
   outcome.report.kernel = launch_.config.kernel == nullptr ? "" : launch_.config.kernel;
   outcome.report.schedule = options_.schedule.text();
   if (options_.mutation)
-    outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->alteration), options_.mutation->site);
+    outcome.report.mutation = fmt::format("{} {}", to_string(options_.mutation->kind), options_.mutation->site);
   outcome.launched = {count_, launch_.config.cluster.count(), launch_.config.launch_control ? options_.processors : 0,
                       launch_.config.talks_across_clusters};
   if (refusal_) return refused(*refusal_, std::move(outcome));

@@ -38,9 +38,9 @@ void Cluster::clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t 
   }
   if (watch_) watch_->cancel_asked(thread, pc);
   uint32_t barrier_offset = barrier_at(thread, pc, barrier, false).offset;
-  const Altered altered = alter("clusterlaunchcontrol.try_cancel", pc, find_barrier(cta, barrier_offset));
-  if (altered.wrong_stage) barrier_offset = next_stage(*find_barrier(cta, barrier_offset));
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  const Mutated mutated = mutate("clusterlaunchcontrol.try_cancel", pc, find_barrier(cta, barrier_offset));
+  if (mutated.wrong_stage) barrier_offset = next_stage(*find_barrier(cta, barrier_offset));
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     auto request = std::make_shared<CancelRequest>();
     request->issuer = &thread;
     request->pc = pc;

@@ -450,7 +450,7 @@ class WorkerMemory {
   bool has_run = false;  ///< a cluster has begun
 };
 
-/// The barrier operations the mutation seam may alter.
+/// The barrier operations the mutation hook may alter.
 struct SiteEntry {
   const char* operation = "";
   Pc pc = nullptr;
@@ -459,8 +459,8 @@ struct SiteEntry {
   bool mutated = false;
 };
 
-/// What the seam decided for one execution of one operation.
-struct Altered {
+/// What the hook decided for one execution of one operation.
+struct Mutated {
   uint32_t times = 1;  ///< 0: dropped, 2: repeated
   int32_t count = 0;   ///< added to the count
   int32_t bytes = 0;
@@ -636,7 +636,7 @@ class Cluster {
   /// The same of a hint, which reads nothing that the kernel sees: earlier grids may still work there.
   void check_tensor(Thread& thread, Pc pc, const char* operation, const void* begin, const void* end, bool write);
 
-  // ---- barriers (barriers.cpp). `times` repeats come from the mutation seam.
+  // ---- barriers (barriers.cpp). `times` repeats come from the mutation hook.
   Barrier* find_barrier(Cta& cta, uint32_t offset);
   Barrier& barrier_at(Thread& thread, Pc pc, uint32_t address, bool local_only);
   void mbarrier_init(Thread& thread, Pc pc, uint32_t address, uint32_t count);
@@ -644,7 +644,7 @@ class Cluster {
   void mbarrier_signal(Thread& thread, Pc pc, uint32_t address, SignalKind kind, uint32_t count, uint32_t bytes,
                        bool cluster_scope = false, bool not_last = false);
   void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope = false);
-  /// A question to a barrier, as the mutation seam lets it be asked.
+  /// A question to a barrier, as the mutation hook lets it be asked.
   struct Question {
     Barrier* barrier;
     uint32_t address;
@@ -843,8 +843,8 @@ class Cluster {
               std::string_view name);
   bool recording() const { return launch_.options->record_events; }
 
-  // ---- the mutation seam
-  Altered alter(const char* operation, Pc pc, const Barrier* object);
+  // ---- the mutation hook
+  Mutated mutate(const char* operation, Pc pc, const Barrier* object);
   uint32_t next_stage(const Barrier& barrier) const;  ///< offset of the ring's next barrier
 
   void note_cta_group(Thread& thread, Pc pc, int cta_group);

@@ -699,7 +699,7 @@ void tmem_store(const TmemForm& form, uint32_t count, const uint32_t* registers,
 void tmem_wait_load() noexcept try {
   const Pc pc = WARPLOOM_PLACE(tmem_wait_load);
   warp_operation(pc, "tcgen05.wait::ld", {}, [&](const Collective&) {
-    if (thread().cluster->alter("tcgen05.wait::ld", pc, nullptr).times > 0)
+    if (thread().cluster->mutate("tcgen05.wait::ld", pc, nullptr).times > 0)
       thread().cluster->tmem_wait(*thread().warp, pc, true);
   });
 } catch (...) {

@@ -12,7 +12,7 @@ void Cluster::set_max_registers(Warp& warp, Pc pc, uint32_t count, bool increase
   Thread& thread = *running_;
   Cta& cta = *warp.cta;
   const char* name = increase ? "setmaxnreg.inc" : "setmaxnreg.dec";
-  if (alter(name, pc, nullptr).times == 0) return;
+  if (mutate(name, pc, nullptr).times == 0) return;
   if (count < 24 || count > 256 || count % 8 != 0)
     fail(thread, pc, "REGISTERS", fmt::format("{} to {}; a multiple of 8 from 24 to 256 is possible", name, count));
   const uint32_t first = warp.index / warpgroup_warps * warpgroup_warps;

@@ -1,4 +1,4 @@
-// Schedules and alterations as text: what a report prints is what the command line takes.
+// Schedules and mutations as text: what a report prints is what the command line takes.
 #include <fmt/format.h>
 
 #include <array>
@@ -93,16 +93,16 @@ const char* to_string(Policy policy) {
   return "?";
 }
 
-const char* to_string(Alteration alteration) {
-  switch (alteration) {
-    case Alteration::drop: return "drop";
-    case Alteration::twice: return "twice";
-    case Alteration::count_plus: return "count+1";
-    case Alteration::count_minus: return "count-1";
-    case Alteration::bytes_plus: return "bytes+16";
-    case Alteration::bytes_minus: return "bytes-16";
-    case Alteration::flip_parity: return "flip-parity";
-    case Alteration::wrong_stage: return "wrong-stage";
+const char* to_string(MutationKind kind) {
+  switch (kind) {
+    case MutationKind::drop: return "drop";
+    case MutationKind::twice: return "twice";
+    case MutationKind::count_plus: return "count+1";
+    case MutationKind::count_minus: return "count-1";
+    case MutationKind::bytes_plus: return "bytes+16";
+    case MutationKind::bytes_minus: return "bytes-16";
+    case MutationKind::flip_parity: return "flip-parity";
+    case MutationKind::wrong_stage: return "wrong-stage";
   }
   return "?";
 }

@@ -23,11 +23,11 @@ void Cluster::store_async(Thread& thread, Pc pc, uint32_t destination, const uin
          fmt::format("st.async writes to CTA {} and names a barrier that is not there; both must be of one CTA",
                      cta->rank));
   uint32_t barrier_offset = barrier & offset_mask;
-  const Altered altered = alter("st.async", pc, find_barrier(*cta, barrier_offset));
-  if (altered.wrong_stage) {
+  const Mutated mutated = mutate("st.async", pc, find_barrier(*cta, barrier_offset));
+  if (mutated.wrong_stage) {
     if (const Barrier* named = find_barrier(*cta, barrier_offset)) barrier_offset = next_stage(*named);
   }
-  for (uint32_t repeat = 0; repeat < altered.times; ++repeat) {
+  for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     auto op = std::make_unique<AsyncOp>();
     op->kind = AsyncOp::Kind::store_async;
     op->issuer = &thread;

@@ -290,7 +290,7 @@ void Cluster::complete_wgmma(WgmmaInstruction& op) {
 
 bool Cluster::post_wgmma_fence(Thread& thread, Pc pc) {
   Posted& posted = post(thread, pc, PostedKind::fence);
-  if (!posted.begun) posted.executes = alter("wgmma.fence", pc, nullptr).times != 0;
+  if (!posted.begun) posted.executes = mutate("wgmma.fence", pc, nullptr).times != 0;
   const bool executes = posted.executes;
   if (executes) thread.warp->wgmma.fenced = true;
   arrive(thread, posted);
@@ -299,7 +299,7 @@ bool Cluster::post_wgmma_fence(Thread& thread, Pc pc) {
 
 void Cluster::post_wgmma_commit(Thread& thread, Pc pc) {
   Posted& posted = post(thread, pc, PostedKind::commit);
-  if (!posted.begun) posted.executes = alter("wgmma.commit_group", pc, nullptr).times != 0;
+  if (!posted.begun) posted.executes = mutate("wgmma.commit_group", pc, nullptr).times != 0;
   arrive(thread, posted);
 }
 
@@ -358,10 +358,10 @@ uint64_t Cluster::release_wgmma(Warp& warp) {
 
 std::optional<uint64_t> Cluster::wgmma_wait(Warp& warp, Pc pc, uint32_t pending) {
   const uint64_t before = warp.whole.meeting.time;
-  const Altered altered = alter("wgmma.wait_group", pc, nullptr);
-  if (altered.times == 0) return before;
+  const Mutated mutated = mutate("wgmma.wait_group", pc, nullptr);
+  if (mutated.times == 0) return before;
   WgmmaQueue& queue = warp.wgmma;
-  queue.pending = pending + static_cast<uint32_t>(altered.count);
+  queue.pending = pending + static_cast<uint32_t>(mutated.count);
   if (wgmma_covered(warp)) {
     const uint64_t time = std::max(before, release_wgmma(warp));
     if (time > before) record(EventKind::wait, *warp.cta, warp.index, before, time, pending, "wgmma groups");

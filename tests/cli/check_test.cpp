@@ -68,7 +68,7 @@ TEST(CliCheck, LaunchControlIsExplored) {
   EXPECT_EQ(json["depends_on"][0]["operation"], "clusterlaunchcontrol.try_cancel");
 }
 
-TEST(CliCheck, AnAlterationIsFoundAndReplays) {
+TEST(CliCheck, AMutationIsFoundAndReplays) {
   const std::string problem = "gemm --m 70 --n 90 --k 1200";
   const auto sites =
       warploom::test::parse_json(warploom::test::run_program(std::string(WARPLOOM_PROGRAM) + " run " + problem +
@@ -278,7 +278,7 @@ TEST(CliCheck, BadInputIsOneSentence) {
       {"gemm --seconds -1", "--seconds is a number of at least 0"},
       {"gemm --config bf16-kk-128x256-coop-2x1 --schedule lazy:0:skew=2", "skew=2 names no CTA of a cluster of 2"},
       {"gemm --schedule eager:hold=3", "hold=points"},
-      {"gemm --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
+      {"gemm --mutate drop@9999", "--mutate takes MUTATION@SITE"},
       {"gemm --on gpu", "without CUDA"},
       {"gemm --mode wat", "--mode is normal, uniform, integer or ring, not 'wat'"},
       {"gemm --data wat", "--data is normal, uniform, integer or ring, not 'wat'"},

@@ -132,7 +132,7 @@ TEST(Cli, BadInputIsOneSentenceAndExitCodeTwo) {
       {"plan conv", "there is no kernel 'conv'"},
       {"run blockwise-fp8 --policy sometimes", "sometimes"},
       {"run blockwise-fp8 --fill zeros", "--data is normal, uniform, integer or ring"},
-      {"run blockwise-fp8 --mutate drop@9999", "--mutate takes ALTERATION@SITE"},
+      {"run blockwise-fp8 --mutate drop@9999", "--mutate takes MUTATION@SITE"},
       {"run gemm --m 0 --mutate drop@0", "there is nothing to alter"},
       {"run blockwise-fp8 --sms 1 --config e4m3-blocks-128x128-2sm-2x1",
        "a chip of 1 SM cannot hold a cluster of 2 CTAs"},
@@ -182,16 +182,16 @@ TEST(Cli, ACommandLineThatIsNoneIsAnsweredInJsonToo) {
   EXPECT_NE(program("run gemm --nonsense").text.find("--help"), std::string::npos);
 }
 
-TEST(Cli, PossibleAlterationsAreNamed) {
+TEST(Cli, PossibleMutationsAreNamed) {
   const std::string run = "run gemm --m 64 --n 64 --k 64";
   const auto sites = warploom::test::parse_json(program(run + " --sites --json").text)["sites"];
   size_t seen = 0;
   for (const size_t count : {size_t{1}, size_t{2}, size_t{3}})
     for (const auto& site : sites) {
-      if (site["alterations"].size() != count) continue;
+      if (site["mutations"].size() != count) continue;
       const Output output = program(run + " --mutate foo@" + std::to_string(site["site"].get<int>()));
       EXPECT_EQ(output.code, 2);
-      const std::string first = site["alterations"][0], last = site["alterations"][count - 1];
+      const std::string first = site["mutations"][0], last = site["mutations"][count - 1];
       const std::string sentence = count == 1   ? "'foo'; " + first + " is possible"
                                    : count == 2 ? "'foo'; " + first + " and " + last + " are possible"
                                                 : " and " + last + " are possible";

@@ -43,7 +43,7 @@ TEST(CliInterruption, ARunLeavesItsFile) {
   }
 }
 
-TEST(CliInterruption, AlterationsSoFarAreTold) {
+TEST(CliInterruption, MutationsSoFarAreTold) {
   const Ended ended = ended_by("mutate gemm --json --sms 1 --workers 1", SIGTERM, 0.5);
   EXPECT_EQ(ended.code, 143) << ended.signal << ended.out << ended.error;
   const json document = json::parse(ended.out, nullptr, false);
@@ -234,7 +234,7 @@ TEST_P(InterruptedFull, AnExplorationGoesOnFromItsFile) {
   EXPECT_EQ(warploom::test::parse_json(rest.out)["sentence"], finished);
 }
 
-TEST_P(InterruptedFull, AlterationsAreTold) {
+TEST_P(InterruptedFull, MutationsAreTold) {
   const double seconds = seconds_of(mutants);
   for (int moment = 0; moment < moments; ++moment) {
     const Ended ended = at(mutants, moment, seconds);

@@ -146,7 +146,7 @@ TEST(CliOutput, AWrongResultIsNotWritten) {
   for (const auto& mutant : mutants) {
     const bool wrong = mutant["verdict"] == "wrong result", found = !wrong && mutant["verdict"] != "not seen";
     if ((!wrong && !found) || seen[wrong]++ > 0) continue;
-    const std::string altered = "run " + problem + " --mutate " + mutant["alteration"].get<std::string>() + "@" +
+    const std::string altered = "run " + problem + " --mutate " + mutant["mutation"].get<std::string>() + "@" +
                                 std::to_string(mutant["site"].get<int>()) + " --out " + out;
     std::ofstream(out) << "as it was";
     const Ended text = run(altered);
@@ -160,8 +160,8 @@ TEST(CliOutput, AWrongResultIsNotWritten) {
     EXPECT_EQ(content_of(out), "as it was");
     EXPECT_EQ(folder.count(), 1u);
   }
-  EXPECT_GT(seen[0], 0) << "no alteration has a finding";
-  EXPECT_GT(seen[1], 0) << "no alteration has a wrong result only";
+  EXPECT_GT(seen[0], 0) << "no mutation has a finding";
+  EXPECT_GT(seen[1], 0) << "no mutation has a wrong result only";
 }
 
 /// The report goes there already.

@@ -120,13 +120,13 @@ TEST(CliTerminal, ALocaleWithoutUtf8GetsAscii) {
   EXPECT_TRUE(is_ascii(run(timeline + " --json", locale("C.UTF-8", "", "")).out));
 }
 
-/// "1 of 40 alterations", from the second second on, of a command that would run for a minute.
+/// "1 of 40 mutations", from the second second on, of a command that would run for a minute.
 bool says_how_far(const char* term, unsigned seconds) {
   const auto prepare = [=] {
     setenv("TERM", term, 1);
     alarm(seconds);
   };
-  return on_terminal("mutate gemm --workers 1 --json", prepare, 80, " alterations").find(" alterations") !=
+  return on_terminal("mutate gemm --workers 1 --json", prepare, 80, " mutations").find(" mutations") !=
          std::string::npos;
 }
 

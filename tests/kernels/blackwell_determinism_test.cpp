@@ -61,7 +61,7 @@ void expect_same_reports(size_t step) {
   size_t runs = 0, failures = 0;
   for (size_t i = 0; i < original->sites.size(); i += step) {
     const loom::Site& site = original->sites[i];
-    options.mutation = loom::Mutation{site.key(), loom::Alteration::drop};
+    options.mutation = loom::Mutation{site.key(), loom::MutationKind::drop};
     std::string expected;
     for (unsigned workers : {1u, 2u, 2u, 1u}) {
       options.workers = workers;

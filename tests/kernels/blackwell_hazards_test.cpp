@@ -54,9 +54,9 @@ std::set<std::string> codes_without(const char* operation, const GemmConfig& con
   for (const loom::Site& site : original.outcome.sites) {
     if (site.operation != operation) continue;
     ++places;
-    options.mutation = loom::Mutation{site.key(), loom::Alteration::drop};
-    const Ran altered = run(config, spec, sms, options);
-    codes.insert(altered.outcome.ok() ? "not seen: " + site.key() : altered.outcome.report.findings.front().code);
+    options.mutation = loom::Mutation{site.key(), loom::MutationKind::drop};
+    const Ran mutated = run(config, spec, sms, options);
+    codes.insert(mutated.outcome.ok() ? "not seen: " + site.key() : mutated.outcome.report.findings.front().code);
   }
   return codes;
 }
@@ -168,9 +168,9 @@ TEST(BlackwellHazards, ScalesAreWaitedForAndGivenBack) {
   const auto code_without = [&](const char* operation, const char* object) {
     for (const loom::Site& site : original.outcome.sites) {
       if (site.operation != operation || site.object != object) continue;
-      options.mutation = loom::Mutation{site.key(), loom::Alteration::drop};
-      const loom::Outcome altered = run(config, spec, 2, options).outcome;
-      return altered.ok() ? std::string("not seen") : altered.report.findings.front().code;
+      options.mutation = loom::Mutation{site.key(), loom::MutationKind::drop};
+      const loom::Outcome mutated = run(config, spec, 2, options).outcome;
+      return mutated.ok() ? std::string("not seen") : mutated.report.findings.front().code;
     }
     return std::string("no such place");
   };

@@ -1,4 +1,4 @@
-// The shipped kernel as its own test bed: every barrier operation altered in every way. No alteration may hang or crash
+// The shipped kernel as its own test bed: every barrier operation altered in every way. No mutation may hang or crash
 // the program, and nearly all must be reported with a cause.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -42,9 +42,9 @@ void alter_everything(const GemmConfig& config, const std::vector<const char*>& 
   const std::vector<std::byte> expected = data.dense_d();
 
   for (const loom::Site& site : original->sites) {
-    for (loom::Alteration alteration : loom::alterations_of(site.operation)) {
-      SCOPED_TRACE(fmt::format("{} {}", to_string(alteration), site.key()));
-      options.mutation = loom::Mutation{site.key(), alteration};
+    for (loom::MutationKind kind : loom::mutations_of(site.operation)) {
+      SCOPED_TRACE(fmt::format("{} {}", to_string(kind), site.key()));
+      options.mutation = loom::Mutation{site.key(), kind};
       ++tally.mutants;
       bool wrong = false, reported = false;
       for (const char* text : schedules) {
@@ -73,12 +73,12 @@ void alter_everything(const GemmConfig& config, const std::vector<const char*>& 
   }
 }
 
-TEST(Mutation, NearlyEveryAlterationIsReportedAtOnce) {
+TEST(Mutation, NearlyEveryMutationIsReportedAtOnce) {
   Tally tally;
   const Result<const GemmConfig*> config = find_gemm_config("e4m3-blocks-128x64-1sm-1x2");
   ASSERT_TRUE(config);
   alter_everything(**config, {"eager"}, tally);
-  fmt::print("{} alterations: {} reported, {} wrong results only, {} not seen\n", tally.mutants, tally.reported,
+  fmt::print("{} mutations: {} reported, {} wrong results only, {} not seen\n", tally.mutants, tally.reported,
              tally.wrong, tally.unseen);
   EXPECT_GE(tally.mutants, 100);
   EXPECT_GE(tally.reported * 100, tally.mutants * 85);
@@ -89,7 +89,7 @@ TEST(MutationFull, EveryConfigurationAndPolicy) {
     if (config.scaling == Scaling::none || !built_for_loom(config)) continue;
     Tally tally;
     alter_everything(config, {"eager", "lazy", "adversarial", "random:1"}, tally);
-    fmt::print("{}: {} alterations: {} reported, {} wrong results only, {} not seen\n", config.key, tally.mutants,
+    fmt::print("{}: {} mutations: {} reported, {} wrong results only, {} not seen\n", config.key, tally.mutants,
                tally.reported, tally.wrong, tally.unseen);
     EXPECT_GE(tally.reported * 100, tally.mutants * 85) << config.key;
   }

@@ -149,7 +149,7 @@ void hand_over(bool) {
   }
 }
 
-// The wait behind a poll is a place to alter under every schedule, and an alteration of it shows under every one.
+// The wait behind a poll is a place to alter under every schedule, and a mutation of it shows under every one.
 TEST(Poll, AlteredWaitsAreReportedWhateverThePollSaid) {
   const auto kernel = [](bool buggy) { hand_over(buggy); };
   const Launch launch{.threads = 64};
@@ -165,13 +165,13 @@ TEST(Poll, AlteredWaitsAreReportedWhateverThePollSaid) {
   }
   EXPECT_EQ(numbers.size(), 1u);
   ASSERT_EQ(waits.size(), 1u);
-  for (const Alteration alteration : {Alteration::drop, Alteration::flip_parity, Alteration::wrong_stage}) {
+  for (const MutationKind kind : {MutationKind::drop, MutationKind::flip_parity, MutationKind::wrong_stage}) {
     Options options;
     options.check = true;
-    options.mutation = Mutation{*waits.begin(), alteration};
+    options.mutation = Mutation{*waits.begin(), kind};
     for (const Schedule& schedule : with_timeouts()) {
       options.schedule = schedule;
-      EXPECT_FALSE(run(launch, kernel, false, options).ok()) << to_string(alteration) << " under " << schedule.text();
+      EXPECT_FALSE(run(launch, kernel, false, options).ok()) << to_string(kind) << " under " << schedule.text();
     }
   }
 }

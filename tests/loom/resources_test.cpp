@@ -62,7 +62,7 @@ class Work {
   /// A barrier operation is dropped: findings, their lines, text and JSON.
   Answer failing_launch() {
     loom::Options options;
-    options.mutation = {.site = site_, .alteration = loom::Alteration::drop, .only = -1};
+    options.mutation = {.site = site_, .kind = loom::MutationKind::drop, .only = -1};
     const auto outcome = run_on_loom(problem_, plan_, options);
     if (!outcome) return answer_of(false, true, outcome.code(), !outcome.error().empty());
     if (to_text(outcome->report).empty()) return no_sentence;

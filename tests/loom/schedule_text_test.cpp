@@ -98,15 +98,15 @@ TEST(ScheduleText, BadInputNamesTheForms) {
   }
 }
 
-TEST(ScheduleText, Alterations) {
-  EXPECT_STREQ(to_string(Alteration::drop), "drop");
-  EXPECT_STREQ(to_string(Alteration::twice), "twice");
-  EXPECT_STREQ(to_string(Alteration::count_plus), "count+1");
-  EXPECT_STREQ(to_string(Alteration::count_minus), "count-1");
-  EXPECT_STREQ(to_string(Alteration::bytes_plus), "bytes+16");
-  EXPECT_STREQ(to_string(Alteration::bytes_minus), "bytes-16");
-  EXPECT_STREQ(to_string(Alteration::flip_parity), "flip-parity");
-  EXPECT_STREQ(to_string(Alteration::wrong_stage), "wrong-stage");
+TEST(ScheduleText, Mutations) {
+  EXPECT_STREQ(to_string(MutationKind::drop), "drop");
+  EXPECT_STREQ(to_string(MutationKind::twice), "twice");
+  EXPECT_STREQ(to_string(MutationKind::count_plus), "count+1");
+  EXPECT_STREQ(to_string(MutationKind::count_minus), "count-1");
+  EXPECT_STREQ(to_string(MutationKind::bytes_plus), "bytes+16");
+  EXPECT_STREQ(to_string(MutationKind::bytes_minus), "bytes-16");
+  EXPECT_STREQ(to_string(MutationKind::flip_parity), "flip-parity");
+  EXPECT_STREQ(to_string(MutationKind::wrong_stage), "wrong-stage");
 }
 
 }  // namespace

@@ -317,7 +317,7 @@ TEST(Verdict, AnExplorationOfSomethingElseIsRefused) {
   options.run.suppressed = {*Suppression::parse("RACE-SMEM")};
   refused(asks, options, "another suppression");
   options = under("eager", 20);
-  options.run.mutation = Mutation{"mbarrier.arrive@x@y:1@z:2", Alteration::drop};
+  options.run.mutation = Mutation{"mbarrier.arrive@x@y:1@z:2", MutationKind::drop};
   refused(asks, options, "another mutation: mutation none there, drop of mbarrier.arrive@x@y:1@z:2 here");
   // Of another build of the program.
   Exploration older = state;

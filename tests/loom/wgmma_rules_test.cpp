@@ -676,19 +676,19 @@ TEST(WgmmaMutations, EveryOneIsNoticed) {
   for (const Site& site : outcome.sites) {
     if (!site.operation.starts_with("wgmma.")) continue;
     if (site.operation == "wgmma.fence" && site.executions == 4) continue;  // the first of two
-    for (const Alteration alteration : alterations_of(site.operation)) {
+    for (const MutationKind kind : mutations_of(site.operation)) {
       ++seen;
-      SCOPED_TRACE(std::string(to_string(alteration)) + " " + site.key());
+      SCOPED_TRACE(std::string(to_string(kind)) + " " + site.key());
       for (const Schedule& schedule : schedules()) {
         Options altered = with(schedule);
-        altered.mutation = Mutation{site.key(), alteration};
+        mutated.mutation = Mutation{site.key(), kind};
         const Outcome broken = run(warpgroups(), kernel, true, altered);
         ASSERT_EQ(broken.report.findings.size(), 1u) << schedule.text();
         EXPECT_EQ(broken.report.findings[0].code, site.operation == "wgmma.fence" ? "WGMMA-FENCE" : "FRAGMENT");
       }
     }
   }
-  EXPECT_EQ(seen, 7);  // a fence, two commits, two waits with two alterations each
+  EXPECT_EQ(seen, 7);  // a fence, two commits, two waits with two mutations each
 }
 
 }  // namespace

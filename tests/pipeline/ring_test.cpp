@@ -277,9 +277,9 @@ loom::Options recording_sites() {
   options.record_sites = true;
   return options;
 }
-loom::Options altered(const loom::Site& site, loom::Alteration alteration, int64_t only = -1) {
+loom::Options altered(const loom::Site& site, loom::MutationKind kind, int64_t only = -1) {
   loom::Options options;
-  options.mutation = loom::Mutation{site.key(), alteration, only};
+  options.mutation = loom::Mutation{site.key(), kind, only};
   return options;
 }
 
@@ -338,7 +338,7 @@ TEST(RingMisuse, ALostReleaseIsADeadlockThatNamesRingStageAndPhase) {
   EXPECT_EQ(release->executions, 64u * 8);
 
   // With one slot the 64 arrivals of a round come one round after the other: this one belongs to round 4.
-  const RingRun broken = run<1, TmaFilled>(Use::scoped, altered(*release, loom::Alteration::drop, 64 * 4 + 10));
+  const RingRun broken = run<1, TmaFilled>(Use::scoped, altered(*release, loom::MutationKind::drop, 64 * 4 + 10));
   const loom::Report& report = broken.outcome.report;
   ASSERT_FALSE(report.clean());
   EXPECT_EQ(report.findings[0].code, "DEADLOCK");
@@ -363,7 +363,7 @@ TEST(RingMisuse, ALostReleaseLeavesBothSidesAtTheSameSlot) {
   ASSERT_NE(release, nullptr);
   for (const int64_t lost : {0, 100, 301, 555}) {
     SCOPED_TRACE(lost);
-    const RingRun broken = run<stages, TmaFilled>(Use::scoped, altered(*release, loom::Alteration::drop, lost));
+    const RingRun broken = run<stages, TmaFilled>(Use::scoped, altered(*release, loom::MutationKind::drop, lost));
     ASSERT_FALSE(broken.outcome.ok());
     const loom::Waiter* writer = find_waiter(broken.outcome.report, "writer");
     const loom::Waiter* reader = find_waiter(broken.outcome.report, "reader");
@@ -380,7 +380,7 @@ TEST(RingMisuse, EveryReleaseLostIsADeadlockToo) {
   const RingRun clean = run<2, ThreadFilled>(Use::linear, recording_sites());
   const loom::Site* release = find(clean.outcome.sites, "mbarrier.arrive", "thread-filled.empty");
   ASSERT_NE(release, nullptr);
-  const RingRun broken = run<2, ThreadFilled>(Use::linear, altered(*release, loom::Alteration::drop));
+  const RingRun broken = run<2, ThreadFilled>(Use::linear, altered(*release, loom::MutationKind::drop));
   ASSERT_FALSE(broken.outcome.ok());
   EXPECT_EQ(broken.outcome.report.findings[0].code, "DEADLOCK");
   const loom::Waiter* writer = find_waiter(broken.outcome.report, "writer");
@@ -396,7 +396,7 @@ TEST(RingMisuse, ALostArmingIsADeadlockOfTheReaders) {
   const RingRun clean = run<2, TmaFilled>(Use::scoped, recording_sites());
   const loom::Site* arming = find(clean.outcome.sites, "mbarrier.arrive.expect_tx", "tma-filled.full");
   ASSERT_NE(arming, nullptr);
-  const RingRun broken = run<2, TmaFilled>(Use::scoped, altered(*arming, loom::Alteration::drop, 3));
+  const RingRun broken = run<2, TmaFilled>(Use::scoped, altered(*arming, loom::MutationKind::drop, 3));
   ASSERT_FALSE(broken.outcome.ok());
   const loom::Waiter* reader = find_waiter(broken.outcome.report, "reader");
   ASSERT_NE(reader, nullptr) << to_text(broken.outcome.report);
@@ -410,7 +410,7 @@ TEST(RingMisuse, AReleaseTooManyIsFound) {
   const RingRun clean = run<2, ThreadFilled>(Use::scoped, recording_sites());
   const loom::Site* release = find(clean.outcome.sites, "mbarrier.arrive", "thread-filled.empty");
   ASSERT_NE(release, nullptr);
-  const RingRun broken = run<2, ThreadFilled>(Use::scoped, altered(*release, loom::Alteration::twice));
+  const RingRun broken = run<2, ThreadFilled>(Use::scoped, altered(*release, loom::MutationKind::twice));
   ASSERT_FALSE(broken.outcome.ok());
   const std::string& code = broken.outcome.report.findings[0].code;
   EXPECT_TRUE(code == "PHASE" || code == "ARRIVE-OVERFLOW" || code == "DEADLOCK") << code;

@@ -38,7 +38,7 @@ struct TensorRef {
   const char* name = "";
 };
 
-/// A barrier operation of the kernel, as the mutation seam sees it: the operation and its place in the source.
+/// A barrier operation of the kernel, as the mutation hook sees it: the operation and its place in the source.
 struct Site {
   std::string operation = {};  ///< "mbarrier.arrive", "tcgen05.commit", ...
   std::string object = {};     ///< the ring side it touches first, "input.empty"
@@ -49,7 +49,7 @@ struct Site {
   std::string key() const;
 };
 
-enum class Alteration : uint8_t {
+enum class MutationKind : uint8_t {
   drop,
   twice,
   count_plus,
@@ -59,15 +59,15 @@ enum class Alteration : uint8_t {
   flip_parity,
   wrong_stage
 };
-const char* to_string(Alteration alteration);
+const char* to_string(MutationKind kind);
 
-/// The alterations that make sense for an operation.
-std::vector<Alteration> alterations_of(std::string_view operation);
+/// The mutations that make sense for an operation.
+std::vector<MutationKind> mutations_of(std::string_view operation);
 
 /// Alters one barrier operation of the running kernel: every execution of the site, or only the `only`-th (from 0).
 struct Mutation {
   std::string site = {};  ///< Site::key()
-  Alteration alteration = Alteration::drop;
+  MutationKind kind = MutationKind::drop;
   int64_t only = -1;
 };
 

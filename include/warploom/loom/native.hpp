@@ -291,7 +291,7 @@ WARPLOOM_FN void wgmma(const WgmmaForm& form, const WgmmaLane& lane) noexcept {
   if (!wgmma_as_posted(form, lane)) [[unlikely]]
     post_wgmma(form, WgmmaLane(lane));
 }
-/// False: the mutation seam dropped it.
+/// False: the mutation hook dropped it.
 WARPLOOM_FN bool wgmma_fence() noexcept {
   Script& s = script;
   if (s.next == s.end || s.next->kind != PostedKind::fence) [[unlikely]]

@@ -47,7 +47,7 @@ struct alignas(64) Posted {
   const void* pc = nullptr;
   uint8_t first_lane = 0;
   bool begun = false;           ///< its first lane has said what it is
-  bool executes = false;        ///< false: the mutation seam dropped it
+  bool executes = false;        ///< false: the mutation hook dropped it
   bool same_registers = false;  ///< as those of a wgmma before it: there is nothing to note
 };
 static_assert(sizeof(Posted) == 64);

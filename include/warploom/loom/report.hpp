@@ -99,7 +99,7 @@ struct Report {
   std::vector<Finding> findings = {};
   std::vector<Waiter> waiting = {};  ///< filled when the run stood still or met a limit
   std::string schedule = {};         ///< replays the run
-  std::string mutation = {};         ///< the alteration in force, "" for the kernel as written
+  std::string mutation = {};         ///< the mutation in force, "" for the kernel as written
 
   bool clean() const { return findings.empty(); }
 };

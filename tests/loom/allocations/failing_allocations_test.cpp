@@ -34,7 +34,7 @@ class Work {
     const auto outcome = run_on_loom(problem_, plan_, options);
     for (const loom::Site& site : outcome->sites)
       if (site.operation == "mbarrier.arrive")
-        mutated_.mutation.emplace(loom::Mutation{site.key(), loom::Alteration::drop, -1});
+        mutated_.mutation.emplace(loom::Mutation{site.key(), loom::MutationKind::drop, -1});
     subject_.what = "a gemm";
     subject_.launch = [this](const loom::Options& o) {
       auto ran = run_on_loom(problem_, plan_, o);

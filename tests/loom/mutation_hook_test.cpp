@@ -1,4 +1,4 @@
-// The mutation seam: it lists the barrier operations of a kernel and alters one of them.
+// The mutation hook: it lists the barrier operations of a kernel and alters one of them.
 #include <map>
 #include <set>
 
@@ -26,30 +26,30 @@ Site site_of(std::string_view operation, uint32_t line) {
 }
 
 /// What the altered ring does under each schedule: the code of its finding, "wrong" or "unnoticed".
-std::map<std::string, std::string> effects(const Site& site, Alteration alteration, int64_t only = -1) {
+std::map<std::string, std::string> effects(const Site& site, MutationKind kind, int64_t only = -1) {
   RingMemory memory;
   std::map<std::string, std::string> seen;
   for (const Schedule& schedule : schedules()) {
     Options options = with(schedule);
-    options.mutation = Mutation{site.key(), alteration, only};
+    options.mutation = Mutation{site.key(), kind, only};
     options.step_limit = 1'000'000;
     memory.sums.assign(memory.sums.size(), 0);
     const Outcome outcome = run(memory.launch(), ring_kernel, memory.params(), options);
-    EXPECT_EQ(outcome.report.mutation, std::string(to_string(alteration)) + " " + site.key());
+    EXPECT_EQ(outcome.report.mutation, std::string(to_string(kind)) + " " + site.key());
     seen[schedule.text()] = !outcome.ok() ? outcome.report.findings[0].code : memory.correct() ? "unnoticed" : "wrong";
   }
   return seen;
 }
 
 /// Every effect is one of `allowed`, and "unnoticed" is none that eager, lazy and adversarial agree on.
-void expect_effects(const Site& site, Alteration alteration, const std::set<std::string>& allowed) {
+void expect_effects(const Site& site, MutationKind kind, const std::set<std::string>& allowed) {
   bool noticed = false;
-  for (const auto& [schedule, effect] : effects(site, alteration)) {
+  for (const auto& [schedule, effect] : effects(site, kind)) {
     EXPECT_TRUE(allowed.contains(effect) || effect == "unnoticed")
-        << to_string(alteration) << " " << site.key() << " under " << schedule << ": " << effect;
+        << to_string(kind) << " " << site.key() << " under " << schedule << ": " << effect;
     noticed = noticed || effect != "unnoticed";
   }
-  EXPECT_TRUE(noticed) << to_string(alteration) << " " << site.key();
+  EXPECT_TRUE(noticed) << to_string(kind) << " " << site.key();
 }
 
 TEST(MutationSeam, SitesHaveTheirLines) {
@@ -102,59 +102,59 @@ TEST(MutationSeam, SitesAddUpOverClusters) {
 }
 
 TEST(MutationSeam, Drop) {
-  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), Alteration::drop,
+  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), MutationKind::drop,
                  {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
-  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), Alteration::drop,
+  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), MutationKind::drop,
                  {"wrong", "PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER"});
-  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::drop, {"DEADLOCK"});
-  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), Alteration::drop, {"DEADLOCK"});
-  expect_effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::drop, {"DEADLOCK"});
-  expect_effects(site_of("mbarrier.init", 0), Alteration::drop, {"BAR-UNINIT"});
-  for (const auto& [schedule, effect] : effects(site_of("cp.async.bulk.tensor", 0), Alteration::drop))
+  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), MutationKind::drop, {"DEADLOCK"});
+  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), MutationKind::drop, {"DEADLOCK"});
+  expect_effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::drop, {"DEADLOCK"});
+  expect_effects(site_of("mbarrier.init", 0), MutationKind::drop, {"BAR-UNINIT"});
+  for (const auto& [schedule, effect] : effects(site_of("cp.async.bulk.tensor", 0), MutationKind::drop))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
 }
 
 TEST(MutationSeam, Twice) {
-  expect_effects(site_of("mbarrier.init", 0), Alteration::twice, {"BAR-REINIT"});
-  expect_effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::twice,
+  expect_effects(site_of("mbarrier.init", 0), MutationKind::twice, {"BAR-REINIT"});
+  expect_effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::twice,
                  {"PHASE", "ARRIVE-OVERFLOW", "DEADLOCK", "EXIT-BARRIER", "wrong"});
-  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::twice,
+  expect_effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), MutationKind::twice,
                  {"ARRIVE-OVERFLOW", "PHASE", "DEADLOCK"});
-  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), Alteration::twice,
+  expect_effects(site_of("cp.async.bulk.tensor", ring_lines.load), MutationKind::twice,
                  {"PHASE", "DEADLOCK", "EXIT-BARRIER", "wrong", "EXIT-REMOTE"});
-  expect_effects(site_of("barrier.cluster.arrive", 0), Alteration::twice, {"CLUSTER-BAR"});
+  expect_effects(site_of("barrier.cluster.arrive", 0), MutationKind::twice, {"CLUSTER-BAR"});
 }
 
 TEST(MutationSeam, Counts) {
-  expect_effects(site_of("mbarrier.init", 0), Alteration::count_plus, {"DEADLOCK"});
-  expect_effects(site_of("mbarrier.init", 0), Alteration::count_minus, {"ARRIVE-OVERFLOW"});
-  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::count_plus))
+  expect_effects(site_of("mbarrier.init", 0), MutationKind::count_plus, {"DEADLOCK"});
+  expect_effects(site_of("mbarrier.init", 0), MutationKind::count_minus, {"ARRIVE-OVERFLOW"});
+  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::count_plus))
     EXPECT_EQ(effect, "ARRIVE-OVERFLOW") << schedule;
   for (const auto& [schedule, effect] :
-       effects(site_of("mbarrier.arrive", ring_lines.release), Alteration::count_minus))
+       effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::count_minus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
 }
 
 TEST(MutationSeam, Bytes) {
   for (const auto& [schedule, effect] :
-       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_plus))
+       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), MutationKind::bytes_plus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
   for (const auto& [schedule, effect] :
-       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), Alteration::bytes_minus))
+       effects(site_of("mbarrier.arrive.expect_tx", ring_lines.arm), MutationKind::bytes_minus))
     EXPECT_EQ(effect, "DEADLOCK") << schedule;
 }
 
 TEST(MutationSeam, Parity) {
-  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), Alteration::flip_parity, {"PHASE", "DEADLOCK"});
-  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), Alteration::flip_parity, {"PHASE", "DEADLOCK"});
+  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), MutationKind::flip_parity, {"PHASE", "DEADLOCK"});
+  expect_effects(site_of("mbarrier.wait", ring_lines.empty_wait), MutationKind::flip_parity, {"PHASE", "DEADLOCK"});
 }
 
 TEST(MutationSeam, WrongStage) {
   // Not the release: with two stages, to release always the other one is late but safe.
   for (const char* operation : {"mbarrier.arrive.expect_tx", "cp.async.bulk.tensor"})
-    expect_effects(site_of(operation, 0), Alteration::wrong_stage,
+    expect_effects(site_of(operation, 0), MutationKind::wrong_stage,
                    {"PHASE", "DEADLOCK", "ARRIVE-OVERFLOW", "EXIT-BARRIER", "wrong"});
-  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), Alteration::wrong_stage,
+  expect_effects(site_of("mbarrier.wait", ring_lines.full_wait), MutationKind::wrong_stage,
                  {"PHASE", "DEADLOCK", "ARRIVE-OVERFLOW", "EXIT-BARRIER", "wrong"});
 }
 
@@ -163,7 +163,7 @@ TEST(MutationSeam, OnlyTheNthExecution) {
   RingMemory memory;
   for (const int64_t only : {0, 3, 6}) {
     Options options;
-    options.mutation = Mutation{arm.key(), Alteration::bytes_plus, only};
+    options.mutation = Mutation{arm.key(), MutationKind::bytes_plus, only};
     const Outcome outcome = run(memory.launch(), ring_kernel, memory.params(), options);
     ASSERT_EQ(outcome.report.findings.size(), 1u);
     EXPECT_EQ(outcome.report.findings[0].code, "DEADLOCK");
@@ -172,19 +172,19 @@ TEST(MutationSeam, OnlyTheNthExecution) {
     EXPECT_EQ(waiter.phase, static_cast<uint64_t>(only / 2));
     EXPECT_EQ(waiter.bytes_armed, 144);
   }
-  for (const auto& [schedule, effect] : effects(arm, Alteration::drop, ring_turns)) EXPECT_EQ(effect, "unnoticed");
+  for (const auto& [schedule, effect] : effects(arm, MutationKind::drop, ring_turns)) EXPECT_EQ(effect, "unnoticed");
 }
 
 TEST(MutationSeam, AMutationOfNoSiteChangesNothing) {
   Site nowhere;
   nowhere.operation = "mbarrier.arrive";
-  for (const auto& [schedule, effect] : effects(nowhere, Alteration::drop)) EXPECT_EQ(effect, "unnoticed") << schedule;
+  for (const auto& [schedule, effect] : effects(nowhere, MutationKind::drop)) EXPECT_EQ(effect, "unnoticed") << schedule;
 }
 
 TEST(MutationSeam, ReportSaysWhatWasAltered) {
   RingMemory memory;
   Options options;
-  options.mutation = Mutation{site_of("mbarrier.arrive", ring_lines.release).key(), Alteration::drop};
+  options.mutation = Mutation{site_of("mbarrier.arrive", ring_lines.release).key(), MutationKind::drop};
   const Outcome outcome = run(memory.launch(), ring_kernel, memory.params(), options);
   EXPECT_TRUE(contains(to_text(outcome.report), "mutation")) << to_text(outcome.report);
   EXPECT_TRUE(contains(to_text(outcome.report), "drop mbarrier.arrive"));
@@ -193,7 +193,7 @@ TEST(MutationSeam, ReportSaysWhatWasAltered) {
 // ---- operations the ring does not have
 
 template <class Kernel>
-Outcome altered(const Launch& launch, Kernel kernel, std::string_view operation, Alteration alteration,
+Outcome altered(const Launch& launch, Kernel kernel, std::string_view operation, MutationKind kind,
                 const Schedule& schedule = {}) {
   Options options = with(schedule);
   options.record_sites = true;
@@ -201,7 +201,7 @@ Outcome altered(const Launch& launch, Kernel kernel, std::string_view operation,
   expect_clean(plain);
   for (const Site& site : plain.sites) {
     if (site.operation != operation) continue;
-    options.mutation = Mutation{site.key(), alteration};
+    options.mutation = Mutation{site.key(), kind};
     return run(launch, kernel, true, options);
   }
   ADD_FAILURE() << "no site of " << operation;
@@ -220,11 +220,11 @@ TEST(MutationSeam, NamedBarriers) {
     }
     syncwarp();
   };
-  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", Alteration::drop)), "DEADLOCK");
-  EXPECT_EQ(code(altered(launch, kernel, "bar.sync", Alteration::twice)), "DEADLOCK");
-  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", Alteration::twice)), "NAMED-BAR");
-  EXPECT_EQ(code(altered(launch, kernel, "bar.sync", Alteration::count_plus)), "NAMED-BAR");
-  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", Alteration::wrong_stage)), "DEADLOCK");
+  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", MutationKind::drop)), "DEADLOCK");
+  EXPECT_EQ(code(altered(launch, kernel, "bar.sync", MutationKind::twice)), "DEADLOCK");
+  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", MutationKind::twice)), "NAMED-BAR");
+  EXPECT_EQ(code(altered(launch, kernel, "bar.sync", MutationKind::count_plus)), "NAMED-BAR");
+  EXPECT_EQ(code(altered(launch, kernel, "bar.arrive", MutationKind::wrong_stage)), "DEADLOCK");
 }
 
 TEST(MutationSeam, WaitOfALoad) {
@@ -241,7 +241,7 @@ TEST(MutationSeam, WaitOfALoad) {
     tmem_dealloc<1>({load_shared(&s.slot)}, 32);
     syncwarp();
   };
-  EXPECT_EQ(code(altered({}, kernel, "tcgen05.wait::ld", Alteration::drop)), "FRAGMENT");
+  EXPECT_EQ(code(altered({}, kernel, "tcgen05.wait::ld", MutationKind::drop)), "FRAGMENT");
 }
 
 TEST(MutationSeam, ClusterBarrier) {
@@ -251,8 +251,8 @@ TEST(MutationSeam, ClusterBarrier) {
     cluster_wait();
     syncwarp();
   };
-  EXPECT_EQ(code(altered(launch, kernel, "barrier.cluster.arrive", Alteration::drop)), "CLUSTER-BAR");
-  EXPECT_EQ(code(altered(launch, kernel, "barrier.cluster.wait", Alteration::drop)), "clean");
+  EXPECT_EQ(code(altered(launch, kernel, "barrier.cluster.arrive", MutationKind::drop)), "CLUSTER-BAR");
+  EXPECT_EQ(code(altered(launch, kernel, "barrier.cluster.wait", MutationKind::drop)), "clean");
 }
 
 }  // namespace
