@@ -680,9 +680,9 @@ TEST(WgmmaMutations, EveryOneIsNoticed) {
       ++seen;
       SCOPED_TRACE(std::string(to_string(kind)) + " " + site.key());
       for (const Schedule& schedule : schedules()) {
-        Options altered = with(schedule);
+        Options mutated = with(schedule);
         mutated.mutation = Mutation{site.key(), kind};
-        const Outcome broken = run(warpgroups(), kernel, true, altered);
+        const Outcome broken = run(warpgroups(), kernel, true, mutated);
         ASSERT_EQ(broken.report.findings.size(), 1u) << schedule.text();
         EXPECT_EQ(broken.report.findings[0].code, site.operation == "wgmma.fence" ? "WGMMA-FENCE" : "FRAGMENT");
       }
