@@ -104,7 +104,11 @@ constexpr WARPLOOM_BOTH uint32_t element(Type type, const Tile& tile, Operand op
   uint32_t sign_here = sign;
   switch (tile.profile) {
     case 1:
-      field = random(static_cast<uint32_t>(fields));
+      // Every other tile without the outermost exponents, which let few sums stay finite.
+      field = (tile.tile & 1) != 0   ? random(static_cast<uint32_t>(fields))
+              : f.exponent_bits == 8 ? bias - 45 + random(91)
+              : f.exponent_bits == 5 ? bias - 9 + random(14)
+                                     : random(16);
       if (operand == operand_c && f.exponent_bits == 8 && narrow) field = bias - 30 + random(61);
       break;
     case 2:  // elements 2 n and 2 n + 1 of A are opposite, of B nearly the same
@@ -126,7 +130,14 @@ constexpr WARPLOOM_BOTH uint32_t element(Type type, const Tile& tile, Operand op
     case 4:
       if ((more >> 29) == 0) return special(type, own);
       break;
-    case 5: field = fields - 2 - random(f.exponent_bits == 8 ? 66 : 4); break;
+    case 5:
+      if (operand == operand_c)
+        field = fields - 2 - random(f.exponent_bits == 8 ? 20 : 4);
+      else
+        field = f.exponent_bits == 8   ? bias + 50 + random(19)
+                : f.exponent_bits == 5 ? bias + 3 + random(7)
+                                       : 15 - random(4);
+      break;
     case 6: {  // how far: by the tile; which: by the row
       const int far = static_cast<int>(mixed(tile.tile) % 33);
       const uint32_t which = mixed(i + tile.tile * 77u) % (tile.k + 1);
