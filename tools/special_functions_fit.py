@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of src/loom/special_functions.cpp, from what a GPU returned (tools/special_functions.cu). Needs numpy.
 
-    tools/special_functions_fit.py special_functions.bin
+    tools/special_functions_fit.py FOLDER        # unpacked by tools/recorded_words.py, where it was packed
 
 The unit that computes 2^x and 1/x cuts the mantissa into segments and adds up a constant, a slope times the rest of the
 mantissa and a curvature times the square of that rest, of which the lowest columns are not computed. In each segment
@@ -95,12 +95,12 @@ def fit(name, results, segment_bits, scale):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    words = numpy.fromfile(sys.argv[1], dtype="<u4").astype(numpy.int64)
-    if len(words) != 2 * COUNT:
-        sys.exit(f"{sys.argv[1]}: {len(words)} words, expected {2 * COUNT}")
+    power, quotient = (numpy.fromfile(f"{sys.argv[1]}/{name}.approx.ftz.f32.0.words", dtype="<u4").astype(numpy.int64)
+                       for name in ("ex2", "rcp"))
+    if len(power) != COUNT or len(quotient) != COUNT:
+        sys.exit(f"{sys.argv[1]}: {len(power)} and {len(quotient)} words, expected {COUNT}")
     # As integers with the leading one: 2^x from 2 on, 1/x below 1; 1 itself is 2^24.
-    fit("power", (words[:COUNT] & 0x7fffff) | 0x800000, 6, 1)
-    quotient = words[COUNT:]
+    fit("power", (power & 0x7fffff) | 0x800000, 6, 1)
     fit("quotient", numpy.where(quotient == 0x3f800000, 1 << 24, (quotient & 0x7fffff) | 0x800000), 7, 2)
 
 
