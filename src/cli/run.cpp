@@ -19,8 +19,7 @@ void print_sites(const std::vector<loom::Site>& sites, bool json) {
     Json list = Json::array();
     for (size_t i = 0; i < sites.size(); ++i) {
       Json mutations = Json::array();
-      for (loom::MutationKind kind : loom::mutations_of(sites[i].operation))
-        mutations.push_back(to_string(kind));
+      for (loom::MutationKind kind : loom::mutations_of(sites[i].operation)) mutations.push_back(to_string(kind));
       list.push_back({{"site", i},
                       {"operation", sites[i].operation},
                       {"object", sites[i].object},

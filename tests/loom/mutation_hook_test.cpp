@@ -128,7 +128,8 @@ TEST(MutationSeam, Twice) {
 TEST(MutationSeam, Counts) {
   expect_effects(site_of("mbarrier.init", 0), MutationKind::count_plus, {"DEADLOCK"});
   expect_effects(site_of("mbarrier.init", 0), MutationKind::count_minus, {"ARRIVE-OVERFLOW"});
-  for (const auto& [schedule, effect] : effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::count_plus))
+  for (const auto& [schedule, effect] :
+       effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::count_plus))
     EXPECT_EQ(effect, "ARRIVE-OVERFLOW") << schedule;
   for (const auto& [schedule, effect] :
        effects(site_of("mbarrier.arrive", ring_lines.release), MutationKind::count_minus))
@@ -178,7 +179,8 @@ TEST(MutationSeam, OnlyTheNthExecution) {
 TEST(MutationSeam, AMutationOfNoSiteChangesNothing) {
   Site nowhere;
   nowhere.operation = "mbarrier.arrive";
-  for (const auto& [schedule, effect] : effects(nowhere, MutationKind::drop)) EXPECT_EQ(effect, "unnoticed") << schedule;
+  for (const auto& [schedule, effect] : effects(nowhere, MutationKind::drop))
+    EXPECT_EQ(effect, "unnoticed") << schedule;
 }
 
 TEST(MutationSeam, ReportSaysWhatWasAltered) {
