@@ -62,7 +62,7 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
   for (const std::string& text : check.suppress) {
     if (!is_utf8(text)) return Error{fmt::format("--suppress: {} is no text in UTF-8", text)};
     Result<loom::Suppression> known = loom::Suppression::parse(text);
-    if (!known) return Error{known.error()};
+    if (!known) return known.why();
     if (std::string reason = unknown(*known); !reason.empty()) return Error{reason};
     options.run.suppressed.push_back(std::move(*known));
   }
@@ -70,10 +70,11 @@ Result<loom::CheckOptions> options_of(const RunArguments& run, const CheckArgume
     loom::Options listing = options.run;
     listing.record_sites = true;
     Result<loom::Outcome> listed = session.launch(listing);
-    if (!listed) return Error{listed.error()};
+    if (!listed) return listed.why();
+    if (listed->refused) return why_refused(*listed);
     if (!listed->ok()) return Error{"the kernel as written does not run: " + listed->report.findings.front().message};
     Result<loom::Mutation> mutation = parse_mutation(run.mutate, listed->sites);
-    if (!mutation) return Error{mutation.error()};
+    if (!mutation) return mutation.why();
     options.run.mutation = *mutation;
     // A mutation may have it go round for ever.
     options.run.step_limit = 20 * listed->steps + 1000;
@@ -138,11 +139,11 @@ void print(const ProblemVerdict& verdict) {
 Result<ProblemVerdict> verdict_of(const RunArguments& arguments, const CheckArguments& how, StateFile* file,
                                   Progress& progress) {
   Result<std::unique_ptr<Session>> prepared = Session::prepare(arguments);
-  if (!prepared) return Error{prepared.error()};
+  if (!prepared) return prepared.why();
   Session& session = **prepared;
   if (session.target() == "gpu") return Error{"the checker needs the loom: --on loom:sm90"};
   Result<loom::CheckOptions> options = options_of(arguments, how, session);
-  if (!options) return Error{options.error()};
+  if (!options) return options.why();
   if (file != nullptr) options->from = file->found();
   options->progress = [&](const loom::Exploration& state) {
     if (file != nullptr) file->note(state);

@@ -40,8 +40,9 @@ int demo() {
   options.record_events = true;
   options.record_sites = true;
   Result<loom::Outcome> outcome = session->launch(options);
-  if (!outcome || !outcome->ok()) {
-    if (!outcome) return bad(outcome, false);
+  if (!outcome) return bad(outcome, false);
+  if (outcome->refused) return refused(*outcome, false);
+  if (!outcome->ok()) {
     put(to_text(outcome->report));
     return finding;
   }
@@ -66,6 +67,7 @@ int demo() {
   broken.mutation = loom::Mutation{site->key(), loom::MutationKind::drop};
   Result<loom::Outcome> report = session->launch(broken);
   if (!report) return bad(report, false);
+  if (report->refused) return refused(*report, false);
   say("{}", to_text(report->report));
 
   heading(3, "What to try next", color);

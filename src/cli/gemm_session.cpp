@@ -287,13 +287,13 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
   if (a.on == "gpu")
     if (std::string reason = why_no_gpu(); !reason.empty()) return Error{reason};
   Result<GemmDataSpec> spec = spec_of(a);
-  if (!spec) return Error{spec.error()};
+  if (!spec) return spec.why();
   GemmSources sources;
   std::optional<SafeTensors> file;
   if (!a.tensors.empty()) {
     Result<SafeTensors> read =
         SafeTensors::read(a.tensors, {std::begin(names_of_operands), std::end(names_of_operands)});
-    if (!read) return Error{read.error()};
+    if (!read) return read.why();
     file.emplace(std::move(*read));
     std::string problem = take_tensors(*file, *spec, sources);
     if (problem.empty()) problem = contradiction(a, *spec);
@@ -310,7 +310,7 @@ Result<std::unique_ptr<Session>> GemmSession::prepare(const RunArguments& argume
                     "--d-type f32",
                     fill_option(a))};
   Result<GemmPlan> planned = plan_as_asked(a, session->data_.problem(), chip);
-  if (!planned) return Error{planned.error()};
+  if (!planned) return planned.why();
   session->plan_ = *planned;
   if (file) session->tensors_ = hash_of(*file);
   return std::unique_ptr<Session>(std::move(session));
@@ -326,9 +326,9 @@ Result<GpuRun> GemmSession::run_on_gpu() {
   const GemmGpuHook* gpu = gemm_gpu_hook();
   if (gpu == nullptr) return Error{no_gpu};
   Result<std::string> device = gpu->device();
-  if (!device) return Error{device.error()};
+  if (!device) return device.why();
   Result<GemmGpuRun> ran = gpu->run(data_.problem(), plan_, std::max(arguments_.launches, 1));
-  if (!ran) return Error{ran.error()};
+  if (!ran) return ran.why();
   return GpuRun{ran->microseconds, *device};
 }
 

@@ -36,7 +36,9 @@ class Mutator {
     for (const loom::Schedule& schedule : schedules_) {
       options_.schedule = schedule;
       Result<loom::Outcome> outcome = session_.launch(options_);
-      if (!outcome) return Error{outcome.error()};
+      if (!outcome) return outcome.why();
+      // Memory or threads ran out: that says nothing about the mutation.
+      if (outcome->refused) return why_refused(*outcome);
       ++tried;
       std::string verdict;
       if (!outcome->ok())

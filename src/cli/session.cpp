@@ -61,7 +61,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const RunArguments& arguments)
                     "activation, no --tensors, fast numerics and up to {} splits",
                     fill_option(a), most_ring_splits)};
   Result<loom::Schedule> schedule = schedule_of(a);
-  if (!schedule) return Error{schedule.error()};
+  if (!schedule) return schedule.why();
   return GemmSession::prepare(a, *schedule);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "types/no_throw.hpp"
 #include "warploom/types/result.hpp"
 
 namespace warploom::cli {
@@ -70,10 +71,16 @@ template <class T>
 int bad(const Result<T>& result, bool json) {
   return fail({result.error(), exit_for(result.code())}, json);
 }
-/// Of a launch that was refused.
+/// Of a launch that was refused; there may have been no memory to say why.
+template <class Outcome>
+Error why_refused(const Outcome& outcome) {
+  const auto& findings = outcome.report.findings;
+  return {findings.empty() ? out_of_memory_sentence : findings.front().message, outcome.refusal};
+}
 template <class Outcome>
 int refused(const Outcome& outcome, bool json) {
-  return fail({outcome.report.findings.front().message, exit_for(outcome.refusal)}, json);
+  const Error why = why_refused(outcome);
+  return fail({why.message, exit_for(why.code)}, json);
 }
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {

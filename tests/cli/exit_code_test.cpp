@@ -62,6 +62,25 @@ TEST(CliExitCodes, NoMemoryIsThree) {
     else
       EXPECT_EQ(warploom::test::parse_json(ended.out)["exit"], 3);
   }
+  for (const char* command : {"demo", "run gemm --m 64 --n 64 --k 200", "mutate gemm --m 64 --n 64 --k 200",
+                              "check gemm --m 64 --n 64 --k 200 --mutate drop@5"}) {
+    const Ended ended = run(command, [] { warploom::test::limit(RLIMIT_AS, 100u << 20); });
+    EXPECT_EQ(ended.code, 3) << command << "\n" << ended.out << ended.error;
+    EXPECT_NE(ended.error.find("memory"), std::string::npos) << ended.error;
+  }
+}
+
+/// In the middle of many launches, too: one that cannot be made is no mutation that was noticed.
+TEST(CliExitCodes, NoMemoryForAMutationIsThree) {
+  if (warploom::test::sanitized) GTEST_SKIP() << "a sanitizer needs more address space than there is memory";
+  warploom::test::Process process(words_of("mutate --unchecked" + small));
+  ASSERT_TRUE(process.says_something());
+  process.limit(RLIMIT_AS, 1u << 20);
+  const Ended ended = process.wait();
+  EXPECT_EQ(ended.signal, 0) << "by a signal";
+  EXPECT_EQ(ended.code, 3) << ended.out << ended.error;
+  EXPECT_NE(ended.error.find("memory"), std::string::npos) << ended.error;
+  EXPECT_EQ(ended.out.find("LAUNCH"), std::string::npos) << ended.out;
 }
 
 /// A limit on processes is one on threads. It does not hold for root.

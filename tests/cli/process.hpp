@@ -86,6 +86,19 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const { kill(child_, signal); }
+  /// A limit from now on.
+  void limit(int resource, rlim_t value) const {
+    const rlimit both{value, value};
+    prlimit(child_, static_cast<__rlimit_resource>(resource), &both, nullptr);
+  }
+  /// Waits until it has said something on standard output. False: it has ended, or never did.
+  bool says_something() const {
+    for (int i = 0; i < 30'000; ++i, usleep(1000)) {
+      if (!text_of(out_).empty()) return true;
+      if (kill(child_, 0) != 0) return false;
+    }
+    return false;
+  }
 
   /// Waits until the program takes SIGTERM itself, however long a busy machine needs to start it. False: it never did.
   bool takes_signals() const {
