@@ -118,7 +118,8 @@ std::string SafeTensors::names() const {
     if (count++ == shown_names) return list + fmt::format(" and {} more", tensors_.size() - shown_names);
     list += (list.empty() ? "" : ", ") + shown(name.size() > longest ? name.substr(0, longest) + "..." : name);
   }
-  return list.empty() ? "none" : list;
+  if (!list.empty()) return list;
+  return unread_.empty() ? "none" : fmt::format("none of a type that is read, and {} of others", unread_.size());
 }
 
 std::vector<std::byte> to_safetensors(const std::vector<NamedTensor>& tensors) {

@@ -67,8 +67,19 @@ TEST(SafeTensors, MetadataAndOtherTypesArePassedOver) {
   EXPECT_EQ(file->why_unread("i"), "tensor 'i' is I64; F32, F16, BF16, F8_E4M3 and F8_E5M2 are read");
   EXPECT_EQ(file->why_unread("x"), "");
   EXPECT_EQ(file->why_unread("nobody"), "");
+  EXPECT_EQ(file->names(), "x");
   ASSERT_NE(file->find("x"), nullptr);
   EXPECT_EQ(file->find("x")->data.size(), 4u);
+}
+
+TEST(SafeTensors, AFileOfOtherTypesAloneIsNotCalledEmpty) {
+  const Result<SafeTensors> others =
+      SafeTensors::parse(file_of(R"({"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", 8));
+  ASSERT_TRUE(others) << others.error();
+  EXPECT_EQ(others->names(), "none of a type that is read, and 1 of others");
+  const Result<SafeTensors> empty = SafeTensors::parse(file_of("{}", 0));
+  ASSERT_TRUE(empty) << empty.error();
+  EXPECT_EQ(empty->names(), "none");
 }
 
 TEST(SafeTensors, MalformedFilesAreASentence) {
