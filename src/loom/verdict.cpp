@@ -255,7 +255,8 @@ class Explorer {
   Verdict failed_before() {
     const Schedule schedule = *Schedule::parse(state_.failure->schedule);
     const Trial trial = attempt(schedule);
-    if (!trial.good() && !trial.outcome.refused) return failed(trial, schedule);
+    if (trial.outcome.refused) return refuse(trial.outcome);
+    if (!trial.good()) return failed(trial, schedule);
     return refuse(fmt::format(
         "the exploration to go on from has found {} under schedule {}, and here that schedule is clean: the launch is "
         "not the same each time",

@@ -262,6 +262,26 @@ TEST(Verdict, AFailureIsNotForgotten) {
   EXPECT_EQ(check(stuck, on_from(under("eager"), once.exploration)).sentence(), once.sentence());
 }
 
+/// Its schedule cannot be run again for want of memory: that does not make it clean.
+TEST(Verdict, AFailureThatCannotBeTriedAgainIsNotCalledClean) {
+  uint32_t seen = 0;
+  Subject buggy = subject({.threads = 64}, asks_once, {&seen, true});
+  const Verdict first = check(buggy, under("eager", 100));
+  ASSERT_EQ(first.kind, Verdict::Kind::fails) << first.sentence();
+  buggy.launch = [launch = buggy.launch, launches = 0](const Options& options) mutable {
+    Outcome outcome = launch(options);
+    if (++launches == 1) return outcome;
+    outcome.refused = true;
+    outcome.refusal = ErrorCode::out_of_memory;
+    outcome.report.findings = {{.code = "LAUNCH", .message = "memory ran out", .agent = {}, .at = {}, .notes = {}}};
+    return outcome;
+  };
+  const Verdict again = check(buggy, on_from(under("eager", 100), first.exploration));
+  EXPECT_EQ(again.kind, Verdict::Kind::refused);
+  EXPECT_EQ(again.refusal_code, ErrorCode::out_of_memory);
+  EXPECT_EQ(again.refusal, "memory ran out");
+}
+
 TEST(Verdict, TheUsualCourseIsAlwaysRunHere) {
   uint32_t seen = 0;
   const Subject asks = subject({.threads = 64}, asks_once, {&seen, false});
