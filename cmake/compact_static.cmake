@@ -1,5 +1,5 @@
 # A step of `cmake --install`: the installed libwarploom.a without debug information, of which two thirds would be
-# relocations, and with a table of lines instead (src/loom/line_table.hpp).
+# relocations, and with a table of lines instead (src/loom/report/line_table.hpp).
 #
 #   archive      the installed libwarploom.a
 #   shared       libwarploom.so of the same build; "": none, and the debug information stays, compressed

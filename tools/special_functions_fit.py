@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of src/loom/special_functions.cpp, from what a GPU returned (tools/special_functions.cu). Needs numpy.
+"""The tables of src/loom/isa/special_functions.cpp, from what a GPU returned (tools/special_functions.cu). Needs numpy.
 
     tools/special_functions_fit.py FOLDER        # unpacked by tools/recorded_words.py, where it was packed
 

@@ -9,7 +9,7 @@
 
 #include "cli/tell.hpp"
 #include "cli/whole_file.hpp"
-#include "loom/symbols.hpp"
+#include "loom/report/symbols.hpp"
 #include "warploom/kernels/gemm_problem.hpp"
 
 namespace warploom::cli {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "loom/frames.hpp"
+#include "loom/report/frames.hpp"
 
 namespace warploom::lines {
 namespace {

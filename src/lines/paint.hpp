@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "loom/line_table.hpp"
+#include "loom/report/line_table.hpp"
 
 namespace warploom::lines {
 

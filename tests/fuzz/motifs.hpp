@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fuzz/program.hpp"
-#include "loom/random.hpp"
+#include "loom/exec/random.hpp"
 
 namespace warploom::loom::fuzz {
 

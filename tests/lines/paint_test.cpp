@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loom/symbols.hpp"
+#include "loom/report/symbols.hpp"
 
 extern "C" {
 int lines_probe_plain(int x);

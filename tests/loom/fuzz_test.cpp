@@ -7,7 +7,7 @@
 #include <set>
 
 #include "loom/probe_kernel.hpp"
-#include "loom/random.hpp"
+#include "loom/exec/random.hpp"
 #include "warploom/arch/tmem.hpp"
 #include "warploom/arch/wgmma.hpp"
 #include "warploom/loom/native.hpp"

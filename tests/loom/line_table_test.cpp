@@ -1,4 +1,4 @@
-#include "loom/line_table.hpp"
+#include "loom/report/line_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 namespace warploom::loom {
 namespace {
 
-// AddressSanitizer keeps the others (src/loom/guard.cpp).
+// AddressSanitizer keeps the others (src/loom/exec/guard.cpp).
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int signals[] = {SIGSEGV, SIGABRT, SIGURG};
 #else

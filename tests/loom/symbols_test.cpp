@@ -1,7 +1,7 @@
 // Build this file at -O0 and at -O2: the inline frames come from the compiler's debug information.
 //
 // The frames under test are faked with #line at the end of the file, where they disturb no line of a failing test.
-#include "../../src/loom/symbols.hpp"
+#include "../../src/loom/report/symbols.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tcgen05 beyond plain products, in kernels (hardware.md §4.5, 4.9-4.14): scale factors and operands that travel
 // through tensor memory, the order of copies, shifts and products, every shape of ld and st, and every rule broken
 // once.
-#include "loom/machine.hpp"
+#include "loom/exec/cluster.hpp"
 #include "loom/probe_kernel.hpp"
 #include "warploom/arch/tmem_copy.hpp"
 #include "warploom/types/block_scaled.hpp"

@@ -1,7 +1,7 @@
 // tcgen05.mma with the tensor core's own arithmetic: the operands of a product, whatever its kind, for exact_multiply.
 #include <algorithm>
 
-#include "loom/per_thread.hpp"
+#include "loom/exec/per_thread.hpp"
 #include "loom/units/exact_multiply.hpp"
 #include "loom/units/tensor_core_product.hpp"
 

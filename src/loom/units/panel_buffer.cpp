@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "loom/per_thread.hpp"
+#include "loom/exec/per_thread.hpp"
 
 namespace warploom::loom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "loom/per_thread.hpp"
+#include "loom/exec/per_thread.hpp"
 #include "loom/units/exact_operands.hpp"
 #include "loom/units/mma_kernel.hpp"
 #include "loom/units/mma_operands.hpp"

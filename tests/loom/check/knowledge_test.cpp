@@ -1,4 +1,4 @@
-#include "loom/check/knowledge.hpp"
+#include "loom/observe/check/knowledge.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "loom/random.hpp"
+#include "loom/exec/random.hpp"
 
 namespace warploom::loom::check {
 namespace {

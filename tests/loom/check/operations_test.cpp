@@ -1,5 +1,5 @@
 // The table of machine operations (operations.hpp) speaks of all of them, and docs/verdict.md says what the table says.
-#include "loom/check/operations.hpp"
+#include "loom/observe/check/operations.hpp"
 
 #include <gtest/gtest.h>
 

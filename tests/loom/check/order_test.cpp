@@ -1,4 +1,4 @@
-#include "loom/check/order.hpp"
+#include "loom/observe/check/order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //   for (const RecordedKernel& kernel : recorded_kernels()) explore(record(kernel), 1'000'000);
 #pragma once
 
-#include "loom/check/recorder.hpp"
+#include "loom/observe/check/recorder.hpp"
 #include "script.hpp"
 
 namespace warploom::loom::check {

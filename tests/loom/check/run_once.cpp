@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "loom/check/shadow.hpp"
+#include "loom/observe/check/shadow.hpp"
 #include "loom/units/mbarrier.hpp"
 #include "script.hpp"
 

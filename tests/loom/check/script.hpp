@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loom/random.hpp"
+#include "loom/exec/random.hpp"
 
 namespace warploom::loom::check {
 

@@ -1,11 +1,11 @@
-#include "loom/check/shadow.hpp"
+#include "loom/observe/check/shadow.hpp"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <vector>
 
-#include "loom/random.hpp"
+#include "loom/exec/random.hpp"
 
 namespace warploom::loom::check {
 namespace {

@@ -1,0 +1,157 @@
+// Points at which a thread finds out something that the schedule decides: whether a phase is complete yet, what an
+// atomic returns, which cluster launch control gives away. They are counted as they come; a schedule may name one and
+// say what happens there. Everything between them comes out the same under every schedule, or the checker reports it
+// (docs/verdict.md).
+#include <algorithm>
+#include <unordered_map>
+
+#include "loom/exec/cluster.hpp"
+
+namespace warploom::loom {
+namespace {
+
+/// So many atomics may a thread execute before others have their turn.
+constexpr uint32_t most_atomics_in_turn = 256;
+
+}  // namespace
+
+Decision Cluster::next_decision() {
+  Decision decision{.cluster = launch_.first_cluster + index_, .point = next_point_++, .choice = Choice::go};
+  for (const Decision& made : launch_.options->schedule.decisions) {
+    if (made.cluster != decision.cluster || made.point != decision.point) continue;
+    decision.choice = made.choice;
+    decision.order = made.order;
+  }
+  return decision;
+}
+
+std::vector<check::Watch::PointNote> Cluster::points() const {
+  std::vector<check::Watch::PointNote> matter;
+  if (watch_)
+    std::copy_if(watch_->points().begin(), watch_->points().end(), std::back_inserter(matter),
+                 [](const check::Watch::PointNote& point) { return point.matters; });
+  return matter;
+}
+
+std::vector<Cluster::ContestNote> Cluster::contests() const {
+  struct Seen {
+    ContestNote note;
+    std::vector<const Thread*> threads;
+    bool open = false;
+  };
+  std::unordered_map<uint32_t, const check::Watch::PointNote*> matter;
+  if (watch_)
+    for (const check::Watch::PointNote& point : watch_->points())
+      if (point.matters) matter[point.decision.point] = &point;
+  std::unordered_map<const void*, Seen> objects;
+  for (const Visitor& visitor : visitors_) {
+    const auto found = matter.find(visitor.point);
+    if (found == matter.end()) continue;
+    const check::Watch::PointNote& point = *found->second;
+    Seen& seen = objects[visitor.object];
+    if (seen.threads.empty())
+      seen.note = {.pc = point.pc,
+                   .operation = point.operation,
+                   .cluster = point.decision.cluster,
+                   .point = point.decision.point};
+    seen.open |= point.may_hold;
+    if (seen.threads.size() < most_contestants &&
+        std::find(seen.threads.begin(), seen.threads.end(), visitor.thread) == seen.threads.end())
+      seen.threads.push_back(visitor.thread);
+  }
+  std::vector<ContestNote> list;
+  for (auto& [object, seen] : objects) {
+    // Of two, holding back the one is the other order.
+    if (!seen.open || seen.threads.size() < 3) continue;
+    seen.note.threads = static_cast<uint32_t>(seen.threads.size());
+    list.push_back(seen.note);
+  }
+  std::sort(list.begin(), list.end(), [](const ContestNote& a, const ContestNote& b) { return a.point < b.point; });
+  return list;
+}
+
+void Cluster::hold(Thread& thread, Pc pc, const void* object, const char* operation, bool ordered) {
+  held_.push_back({&thread, object, ordered});
+  thread.wait = {.kind = WaitKind::held, .pc = pc, .operation = operation};
+  park(thread);
+}
+
+void Cluster::release_held(const void* object) {
+  const auto free = [&](const Held& held) { return held.object == object && !held.ordered; };
+  for (const Held& held : held_)
+    if (free(held)) wake(*held.thread, held.thread->time);
+  std::erase_if(held_, free);
+}
+
+bool Cluster::release_any_held() {
+  if (held_.empty()) return false;
+  auto chosen = std::find_if(held_.begin(), held_.end(), [](const Held& held) { return !held.ordered; });
+  if (chosen == held_.end()) {
+    const void* object = held_.front().object;
+    const auto here = [&](const Held& held) { return held.object == object; };
+    Ordered& at = *std::find_if(ordered_.begin(), ordered_.end(), [&](const Ordered& o) { return o.object == object; });
+    const auto count = std::max(1u, static_cast<uint32_t>(std::count_if(held_.begin(), held_.end(), here)));
+    uint32_t before = at.order % count;
+    at.order /= count;
+    chosen = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return here(held) && before-- == 0; });
+  }
+  wake(*chosen->thread, chosen->thread->time);
+  held_.erase(chosen);
+  return true;
+}
+
+void Cluster::answered(Thread& thread, Pc pc, const void* word, const char* operation, uint32_t answer, bool changed) {
+  if (changed && !spinners_.empty()) wake_spinners(word);
+  // A thread that asks again and again would never let others run: it comes back when an atomic has changed the word,
+  // or when nothing else can go on, asynchronous work included. Who asks several words in turn, or counts how often,
+  // is known by the number of atomics: any that changes something may be what it waits for.
+  const Thread::Asked now = changed ? Thread::Asked{} : Thread::Asked{pc, word, answer};
+  const bool again = std::exchange(thread.asked, now) == now && !changed;
+  const bool many = ++thread.atomics >= most_atomics_in_turn;
+  if (!again && !many) return;
+  thread.atomics = 0;
+  ++failed_polls_;
+  spinners_.push_back({&thread, again ? word : nullptr});
+  thread.wait = {.kind = WaitKind::atomic, .pc = pc, .operation = operation};
+  park(thread);
+}
+
+void Cluster::wake_spinners(const void* word) {
+  const auto asks = [&](const Held& spinner) {
+    return word == nullptr || spinner.object == nullptr || spinner.object == word;
+  };
+  for (const Held& spinner : spinners_)
+    if (asks(spinner)) wake(*spinner.thread, spinner.thread->time);
+  std::erase_if(spinners_, asks);
+}
+
+/// Nothing orders the end of the phase before the test where the thread does not know of it: then the test may as well
+/// be so early that the answer is no, and all tries of a loop with it. Only the checker can tell.
+bool Cluster::denies(const Thread& thread, const Barrier& barrier, const Question& question, const Decision& decision) {
+  const auto same = [&](const Denied& denied) {
+    return denied.thread == &thread && denied.barrier == &barrier && denied.phases == question.phases;
+  };
+  auto known = std::find_if(denied_.begin(), denied_.end(), same);
+  if (known == denied_.end()) {
+    if (!launch_.options->schedule.has(Fault::test) && decision.choice != Choice::deny) return false;
+    denied_.push_back({&thread, &barrier, question.phases, 0});
+    known = denied_.end() - 1;
+  }
+  const bool passed = barrier.state.parity_passed(question.parity);
+  if (passed && (!watch_ || watch_->knows_end(thread, barrier))) return false;
+  return known->times++ < most_denials;
+}
+
+void Cluster::visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch) {
+  const Decision decision = next_decision();
+  if (watch_) visitors_.push_back({object, &thread, decision.point});
+  if (decision.choice == Choice::order) ordered_.push_back({object, decision.order});
+  if (decision.choice == Choice::hold) hold(thread, pc, object, operation);
+  if (!ordered_.empty() &&
+      std::any_of(ordered_.begin(), ordered_.end(), [&](const Ordered& at) { return at.object == object; }))
+    hold(thread, pc, object, operation, true);
+  if (watch_) watch_->visited(thread, pc, object, operation, of_launch && launch_.clusters.count() > 1, decision);
+  release_held(object);
+}
+
+}  // namespace warploom::loom
