@@ -1,7 +1,8 @@
 // tcgen05 beyond plain products, in kernels (hardware.md §4.5, 4.9-4.14): scale factors and operands that travel
 // through tensor memory, the order of copies, shifts and products, every shape of ld and st, and every rule broken
 // once.
-#include "loom/exec/cluster.hpp"
+#include "loom/isa/tcgen05.hpp"
+
 #include "loom/probe_kernel.hpp"
 #include "warploom/arch/tmem_copy.hpp"
 #include "warploom/types/block_scaled.hpp"
@@ -127,19 +128,19 @@ TEST(Tcgen05Order, PairsThatTheHardwareKeepsInOrder) {
   };
   const AsyncOp mma = op(Kind::mma), shift = op(Kind::tmem_shift), commit = op(Kind::commit),
                 copy = op(Kind::tmem_copy), small = op(Kind::tmem_copy, TmemCopy::m4x256b);
-  EXPECT_TRUE(tcgen05_ordered(copy, mma));
-  EXPECT_TRUE(tcgen05_ordered(mma, shift));
-  EXPECT_TRUE(tcgen05_ordered(shift, mma));
-  EXPECT_TRUE(tcgen05_ordered(shift, small));
-  for (const AsyncOp* first : {&mma, &shift, &copy}) EXPECT_TRUE(tcgen05_ordered(*first, commit));
-  EXPECT_FALSE(tcgen05_ordered(shift, copy));
-  EXPECT_FALSE(tcgen05_ordered(mma, copy));
-  EXPECT_FALSE(tcgen05_ordered(copy, shift));
-  EXPECT_FALSE(tcgen05_ordered(copy, copy));
-  EXPECT_FALSE(tcgen05_ordered(shift, shift));
+  EXPECT_TRUE(isa::tcgen05_ordered(copy, mma));
+  EXPECT_TRUE(isa::tcgen05_ordered(mma, shift));
+  EXPECT_TRUE(isa::tcgen05_ordered(shift, mma));
+  EXPECT_TRUE(isa::tcgen05_ordered(shift, small));
+  for (const AsyncOp* first : {&mma, &shift, &copy}) EXPECT_TRUE(isa::tcgen05_ordered(*first, commit));
+  EXPECT_FALSE(isa::tcgen05_ordered(shift, copy));
+  EXPECT_FALSE(isa::tcgen05_ordered(mma, copy));
+  EXPECT_FALSE(isa::tcgen05_ordered(copy, shift));
+  EXPECT_FALSE(isa::tcgen05_ordered(copy, copy));
+  EXPECT_FALSE(isa::tcgen05_ordered(shift, shift));
   AsyncOp of_a_pair = op(Kind::tmem_copy, TmemCopy::m4x256b);
   of_a_pair.cta_group = 2;
-  EXPECT_FALSE(tcgen05_ordered(shift, of_a_pair));
+  EXPECT_FALSE(isa::tcgen05_ordered(shift, of_a_pair));
 }
 
 TEST(Tcgen05Order, ScaleFactorsAreCopiedInTime) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "loom/exec/choices.hpp"
 #include "loom/exec/cluster.hpp"
 
 namespace warploom::loom {
@@ -21,7 +22,7 @@ struct ClusterResult {
   std::vector<check::Watch::PointNote> points;
   uint64_t let_pass = 0;
   std::unique_ptr<check::GlobalMemory> global;
-  std::vector<Cluster::ContestNote> contests;
+  std::vector<ContestNote> contests;
 };
 
 class Grid {

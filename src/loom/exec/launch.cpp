@@ -17,8 +17,10 @@
 #include <set>
 #include <thread>
 
-#include "loom/observe/check/global_report.hpp"
+#include "loom/exec/choices.hpp"
 #include "loom/exec/grid.hpp"
+#include "loom/isa/grid_dependency.hpp"
+#include "loom/observe/check/global_report.hpp"
 #include "loom/report/symbols.hpp"
 #include "types/no_throw.hpp"
 
@@ -200,24 +202,24 @@ Grid::Grid(const GridLaunch& launch, const Options& options, uint32_t first_clus
 Grid::~Grid() = default;
 
 void Grid::keep(uint32_t index, Cluster& cluster) {
-  if (!cluster.report.clean()) {
+  if (!cluster.findings.report.clean()) {
     uint32_t seen = first_failed_.load();
     while (index < seen && !first_failed_.compare_exchange_weak(seen, index)) {
     }
   }
-  if (cluster.triggered) triggered_ = true;
-  if (!cluster.passes_early()) passes_early_ = false;
-  const uint32_t finished = 1 + cluster.canceled;
-  results_[index] = {std::move(cluster.report),
-                     std::move(cluster.events),
-                     std::move(cluster.sites),
+  if (cluster.grids.triggered) triggered_ = true;
+  if (!isa::passes_early(cluster)) passes_early_ = false;
+  const uint32_t finished = 1 + cluster.launch_control.canceled;
+  results_[index] = {std::move(cluster.findings.report),
+                     std::move(cluster.events.log),
+                     std::move(cluster.mutation.sites),
                      cluster.steps(),
                      cluster.last_time,
-                     cluster.canceled,
-                     cluster.points(),
-                     cluster.let_pass_count,
+                     cluster.launch_control.canceled,
+                     points(cluster),
+                     cluster.findings.let_pass_count,
                      cluster.watch() != nullptr && count_ > 1 ? cluster.watch()->take_global() : nullptr,
-                     cluster.contests()};
+                     contests(cluster)};
   if (options_.progress) options_.progress(done_.fetch_add(finished) + finished, count_);
 }
 
@@ -227,7 +229,7 @@ void Grid::run_cluster(uint32_t index, WorkerMemory& memory, ProcessorQueue* que
   if (options_.check && !context_.unfinished.empty()) {
     // Any of its clusters may be among those that start early. What they touch then shows in any of them alone.
     cluster.run_early();
-    if (cluster.report.clean()) cluster.continue_after_wait();
+    if (cluster.findings.report.clean()) cluster.continue_after_wait();
   } else {
     cluster.run();
   }
@@ -288,7 +290,7 @@ void Grid::start_early(std::vector<PriorGrid> unfinished) {
     const uint32_t index = queue != nullptr ? queue->pop() : unit;
     early->cluster = std::make_unique<Cluster>(context_, order_[index], *early->memory, queue);
     early->cluster->run_early();
-    if (!early->cluster->report.clean()) keep(index, *early->cluster);
+    if (!early->cluster->findings.report.clean()) keep(index, *early->cluster);
     early_.push_back(std::move(early));
   }
   next_ = static_cast<uint32_t>(early_.size());
@@ -343,7 +345,7 @@ Outcome Grid::outcome() {
     outcome.suppressed += result.let_pass;
     for (const check::Watch::PointNote& point : result.points)
       outcome.points.push_back({point.operation, locate(point.pc), point.decision, point.may_hold, point.may_refuse});
-    for (const Cluster::ContestNote& contest : result.contests)
+    for (const ContestNote& contest : result.contests)
       outcome.contests.push_back(
           {contest.operation, locate(contest.pc), contest.cluster, contest.point, contest.threads});
   }

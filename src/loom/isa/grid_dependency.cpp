@@ -1,65 +1,86 @@
 // Programmatic dependent launch (hardware.md §6.8): what a cluster may do before the grids that its own depends on have
 // ended. Everything but touch their memory.
+#include "loom/isa/grid_dependency.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "loom/exec/cluster.hpp"
+#include "loom/front/native.hpp"
+#include "loom/observe/check/operations.hpp"
 
 namespace warploom::loom {
 
-void Cluster::run_early() {
-  early_ = true;
-  run();
-}
+namespace isa {
+namespace {
 
-void Cluster::continue_after_wait() {
-  early_ = false;
-  if (grid_waiters_.empty()) return;  // it ended without waiting
-  std::vector<Thread*> waiters;
-  waiters.swap(grid_waiters_);
-  for (Thread* waiter : waiters) wake(*waiter, waiter->time);
-  run();
-}
-
-void Cluster::grid_dependency_wait(Thread& thread, Pc pc) {
-  step(thread, pc);
+void grid_dependency_wait(Thread& thread, Pc pc) {
+  Cluster& cluster = *thread.cluster;
+  check::Watch* const watch = cluster.watch();
+  cluster.step(thread, pc);
   thread.cta->waited_for_grids = true;
-  while (early_) {
+  while (cluster.grids.early) {
     thread.wait = {.kind = WaitKind::grid_dependency, .pc = pc, .operation = "griddepcontrol.wait"};
-    grid_waiters_.push_back(&thread);
-    park(thread);
+    cluster.grids.waiters.push_back(&thread);
+    cluster.park(thread);
   }
-  if (watch_) watch_->grid_waited(thread);
+  if (watch) watch->grid_waited(thread);
 }
 
-void Cluster::grid_launch_dependents(Thread& thread, Pc pc) {
-  step(thread, pc);
-  triggered = true;
+void grid_launch_dependents(Thread& thread, Pc pc) {
+  Cluster& cluster = *thread.cluster;
+  check::Watch* const watch = cluster.watch();
+  cluster.step(thread, pc);
+  cluster.grids.triggered = true;
   Cta& cta = *thread.cta;
   cta.triggered = true;
   // The checker asks whether some wait comes first in every schedule.
-  const bool waited = watch_ ? watch_->knows_grid_wait(thread) : cta.waited_for_grids;
+  const bool waited = watch ? watch->knows_grid_wait(thread) : cta.waited_for_grids;
   if (!waited) cta.triggered_before_wait = true;
 }
 
-bool Cluster::passes_early() const {
-  return std::ranges::all_of(
-      ctas_, [](const auto& cta) { return cta->triggered ? cta->triggered_before_wait : !cta->waited_for_grids; });
+}  // namespace
+
+bool passes_early(const Cluster& cluster) {
+  return std::ranges::all_of(cluster.ctas, [](const auto& cta) {
+    return cta->triggered ? cta->triggered_before_wait : !cta->waited_for_grids;
+  });
 }
 
-void Cluster::check_unfinished(Thread& thread, Pc pc, const void* begin, const void* end, bool write) {
-  if (!early_) return;
-  for (const PriorGrid& grid : launch_.unfinished)
+void check_unfinished(Thread& thread, Pc pc, const void* begin, const void* end, bool write) {
+  Cluster& cluster = *thread.cluster;
+  if (!cluster.grids.early) return;
+  for (const PriorGrid& grid : cluster.launch().unfinished)
     for (const TensorRef& ref : grid.tensors) {
       const auto* base = static_cast<const std::byte*>(ref.pointer);
       if (begin >= base + ref.bytes || end <= base || (!write && ref.access == Access::read)) continue;
-      fail(thread, pc, "PDL-EARLY",
-           fmt::format("a {} of {}, which grid {} before this one {}, while that may still run",
-                       write ? "write" : "read", ref.name[0] != '\0' ? ref.name : "global memory", grid.kernel,
-                       ref.access == Access::write ? "writes" : "reads"),
-           {"griddepcontrol.wait (grid_dependency_wait) comes before every access to what earlier grids touch"});
+      cluster.fail(
+          thread, pc, "PDL-EARLY",
+          fmt::format("a {} of {}, which grid {} before this one {}, while that may still run",
+                      write ? "write" : "read", ref.name[0] != '\0' ? ref.name : "global memory", grid.kernel,
+                      ref.access == Access::write ? "writes" : "reads"),
+          {"griddepcontrol.wait (grid_dependency_wait) comes before every access to what earlier grids touch"});
     }
 }
 
+}  // namespace isa
+
+namespace native {
+
+using namespace front;
+
+void grid_dependency_wait() noexcept try {
+  isa::grid_dependency_wait(thread(), WARPLOOM_PLACE(grid_dependency_wait));
+} catch (...) {
+  break_off();
+}
+
+void grid_launch_dependents() noexcept try {
+  isa::grid_launch_dependents(thread(), WARPLOOM_PLACE(grid_launch_dependents));
+} catch (...) {
+  break_off();
+}
+
+}  // namespace native
 }  // namespace warploom::loom

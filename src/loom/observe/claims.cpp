@@ -1,38 +1,42 @@
 // Claims of the structure layer about its own use (arch/claims.hpp): each that does not hold is a finding with a name.
+#include "loom/observe/claims.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "loom/observe/check/operations.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/front/native.hpp"
+#include "loom/observe/check/operations.hpp"
 
 namespace warploom::loom {
 
-void Cluster::check_accumulator(const Warp& warp, uint32_t lanes, Pc pc, const char* operation, uint32_t column,
-                                uint32_t columns) {
+void check_accumulator(const Warp& warp, uint32_t lanes, Pc pc, const char* operation, uint32_t column,
+                       uint32_t columns) {
+  Cluster& cluster = *warp.cluster;
   for (const Accumulator& accumulator : warp.cta->accumulators) {
     if (column >= accumulator.column + accumulator.columns || accumulator.column >= column + columns) continue;
     uint32_t holding = 0;
     for (const auto& side : accumulator.holders)
       if (const auto held = side.find(warp.index); held != side.end()) holding |= held->second;
     if ((holding & lanes) == lanes) continue;
-    fail(*running_, pc, "TMEM-NOT-HELD",
-         fmt::format("{} touches accumulator {}[{}], which this {} does not hold: it was not acquired, or it has been "
-                     "given back",
-                     operation, accumulator.ring, accumulator.stage, lanes == 0xffffffffu ? "warp" : "thread"));
+    cluster.fail(
+        *cluster.running(), pc, "TMEM-NOT-HELD",
+        fmt::format("{} touches accumulator {}[{}], which this {} does not hold: it was not acquired, or it has been "
+                    "given back",
+                    operation, accumulator.ring, accumulator.stage, lanes == 0xffffffffu ? "warp" : "thread"));
   }
 }
 
-void Cluster::forget_accumulators(Cta& cta, uint32_t base, uint32_t columns) {
+void forget_accumulators(Cta& cta, uint32_t base, uint32_t columns) {
   std::erase_if(cta.accumulators, [&](const Accumulator& accumulator) {
     return accumulator.column >= base && accumulator.column < base + columns;
   });
 }
 
 namespace native {
-namespace {
-Thread& thread() { return Cluster::calling(); }
-}  // namespace
+
+using namespace front;
 
 void stage_misuse(const char* ring, uint8_t what) noexcept {
   static constexpr struct {

@@ -4,11 +4,14 @@
 #include <algorithm>
 
 #include "loom/exec/cluster.hpp"
+#include "loom/front/native.hpp"
+#include "loom/observe/check/operations.hpp"
 
 namespace warploom::loom {
 
-void Cluster::trace_point(Thread& thread, native::TracePoint point, const char* label) {
-  if (!recording()) return;
+void trace_point(Thread& thread, native::TracePoint point, const char* label) {
+  Cluster& cluster = *thread.cluster;
+  if (!cluster.recording()) return;
   Warp& warp = *thread.warp;
   TraceLabel& trace = warp.trace.label(label);
   const uint32_t lane = thread.id.lane;
@@ -36,7 +39,7 @@ void Cluster::trace_point(Thread& thread, native::TracePoint point, const char* 
 }
 
 /// What has begun and not ended lasts until the warp's exit.
-void Cluster::close_trace(Warp& warp, uint64_t time) {
+void close_trace(Warp& warp, uint64_t time) {
   for (TraceLabel& trace : warp.trace.labels) {
     for (const uint64_t begin : trace.open)
       record(EventKind::span, *warp.cta, warp.index, begin, std::max(begin, time), 0, trace.name);
@@ -44,4 +47,19 @@ void Cluster::close_trace(Warp& warp, uint64_t time) {
   }
 }
 
+namespace native {
+
+using namespace front;
+
+void name_role(const char* role) noexcept try { name_role(thread(), role); } catch (...) {
+  break_off();
+}
+
+void trace_point(TracePoint point, const char* label) noexcept try {
+  trace_point(thread(), point, label);
+} catch (...) {
+  break_off();
+}
+
+}  // namespace native
 }  // namespace warploom::loom

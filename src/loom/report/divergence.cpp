@@ -1,4 +1,6 @@
 // Lanes of a warp that do not come together: some wait in a warp collective for others that never will join it.
+#include "loom/report/divergence.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +8,10 @@
 #include <map>
 
 #include "loom/exec/cluster.hpp"
+#include "loom/front/deferred.hpp"
 
 namespace warploom::loom {
+
 namespace {
 
 /// "lane 5", "lanes 0-4, 6-31"
@@ -30,13 +34,47 @@ const char* verb(uint32_t lanes, const char* one, const char* several) {
 
 }  // namespace
 
-bool Cluster::stranded(Warp& warp, bool standstill) {
+void note_meetings(Cluster& cluster) {
+  for (const auto& cta : cluster.ctas)
+    for (const auto& warp : cta->warps) {
+      for (uint32_t i = 0; i < warp->round_left; ++i)
+        warp->lanes[(warp->round_next + i) % 32]->state = Thread::State::ready;
+      // What a lane waits for that catches up has changed meanwhile.
+      for (Thread* lane : warp->lanes)
+        if ((warp->whole.catching_up >> lane->id.lane & 1) != 0) note_oldest_posted(*lane);
+      for (Thread* lane : warp->lanes) {
+        if (lane->state != Thread::State::meeting) continue;
+        const Collective& meeting = warp->whole.meeting;
+        lane->state = Thread::State::parked;
+        lane->parked_at = lane->time;
+        if (warp->whole.held_up) {  // whatever it meets for comes after what is posted
+          note_oldest_posted(*lane);
+          continue;
+        }
+        if ((warp->gate.lanes >> lane->id.lane & 1) != 0)
+          lane->wait = {.kind = WaitKind::mbarrier,
+                        .pc = warp->gate.pc,
+                        .barrier = warp->gate.barrier,
+                        .phases = warp->gate.phases,
+                        .parity = (warp->gate.phases + 1) & 1};
+        else
+          lane->wait = warp->blocked ? warp->blocked_by
+                                     : Wait{.kind = WaitKind::warp_collective,
+                                            .pc = meeting.pc,
+                                            .operation = meeting.operation,
+                                            .mask = meeting.mask};
+      }
+    }
+}
+
+bool stranded(Warp& warp, bool standstill) {
+  Cluster& cluster = *warp.cluster;
   struct Open {
     const char* operation;
     uint32_t mask, arrived, first_lane;
     Pc pc;
   };
-  note_meetings();
+  note_meetings(cluster);
   std::vector<Open> all;
   for (uint32_t i = 0; i < warp.whole.posted(); ++i) {
     const Posted& posted = warp.whole[i];
@@ -78,18 +116,18 @@ bool Cluster::stranded(Warp& warp, bool standstill) {
     for (const auto& [where, lanes] : elsewhere)  // "waits at ...", but several lanes wait
       causes.push_back(fmt::format("{} {}{}", lanes_in_words(lanes), verb(lanes, "waits", "wait"), where.substr(5)));
     Thread* first = warp.lanes[open.first_lane];
-    add_finding(first, open.pc, "DIVERGENCE",
+    add_finding(cluster, first, open.pc, "DIVERGENCE",
                 fmt::format("{} of warp {} {} in {} for the rest of the warp, but {}", lanes_in_words(open.arrived),
                             warp.index, verb(open.arrived, "waits", "wait"), open.operation, causes.front()),
                 {causes.begin() + 1, causes.end()});
-    report.findings.back().agent.lanes = open.arrived;
+    cluster.findings.report.findings.back().agent.lanes = open.arrived;
     return true;
   }
   return false;
 }
 
-bool Cluster::any_stranded() {
-  return std::any_of(ctas_.begin(), ctas_.end(), [&](const auto& cta) {
+bool any_stranded(Cluster& cluster) {
+  return std::any_of(cluster.ctas.begin(), cluster.ctas.end(), [&](const auto& cta) {
     return std::any_of(cta->warps.begin(), cta->warps.end(), [&](const auto& warp) { return stranded(*warp, true); });
   });
 }

@@ -320,13 +320,12 @@ void Watch::spare_barriers(Pc pc, const Warp& warp, const Cta& cta, uint32_t off
   const Barrier& barrier = *found->second;
   const Site& site = sites_[record.site];
   const Stamp& init = *barriers_[barrier.watched].init;
-  cluster_.stop(
-      &warp, record.lanes != 0 ? record.lanes : site.lanes, pc, "BAR-UNINIT",
-      fmt::format("{} {} {} bytes at 0x{:x}, among them those of {} at 0x{:x}, which is live", site.operation,
-                  write ? "overwrites" : "reads", bytes, offset, barrier.name(), barrier.offset),
-      {"only mbarrier operations touch a barrier between mbarrier.init and mbarrier.inval; a copy that reaches "
-       "into it is too long or at the wrong place"},
-      {{"mbarrier.init", &warp_of(init.slot), 1u << init.lane, barriers_[barrier.watched].init_at}});
+  stop(cluster_, &warp, record.lanes != 0 ? record.lanes : site.lanes, pc, "BAR-UNINIT",
+       fmt::format("{} {} {} bytes at 0x{:x}, among them those of {} at 0x{:x}, which is live", site.operation,
+                   write ? "overwrites" : "reads", bytes, offset, barrier.name(), barrier.offset),
+       {"only mbarrier operations touch a barrier between mbarrier.init and mbarrier.inval; a copy that reaches "
+        "into it is too long or at the wrong place"},
+       {{"mbarrier.init", &warp_of(init.slot), 1u << init.lane, barriers_[barrier.watched].init_at}});
 }
 
 void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
@@ -335,11 +334,10 @@ void Watch::invalidate(Thread& thread, Pc pc, const Barrier& barrier) {
   if (!order_.over(agent(thread), barrier.watched, left)) {
     std::vector<OtherSide> sides;
     if (left) sides.push_back({"waits", &warp_of(left->first.slot), 1u << left->first.lane, left->second});
-    cluster_.stop(thread.warp, 1u << thread.id.lane, pc, "BAR-REINIT",
-                  fmt::format("mbarrier.inval of {}, and nothing orders {} before it", barrier.name(),
-                              left ? "this wait" : "its arrivals"),
-                  {"everybody who uses the barrier synchronises with the thread that invalidates it first"},
-                  std::move(sides));
+    stop(cluster_, thread.warp, 1u << thread.id.lane, pc, "BAR-REINIT",
+         fmt::format("mbarrier.inval of {}, and nothing orders {} before it", barrier.name(),
+                     left ? "this wait" : "its arrivals"),
+         {"everybody who uses the barrier synchronises with the thread that invalidates it first"}, std::move(sides));
   }
   write_barrier(thread, pc, barrier, "mbarrier.inval");
   live_[rank_of(*barrier.cta)].remove(barrier);
@@ -363,10 +361,10 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
                    const char* operation) {
   BarrierNotes& notes = barriers_[barrier.watched];
   if (notes.ended_by != nullptr)
-    cluster_.stop(&warp, lanes, pc, "BAR-REINIT",
-                  fmt::format("{} of {}, which nothing orders before its mbarrier.inval", operation, barrier.name()),
-                  {"everybody who uses the barrier synchronises with the thread that invalidates it first"},
-                  {{"mbarrier.inval", notes.ended_by, notes.ended_lane, notes.ended_at}});
+    stop(cluster_, &warp, lanes, pc, "BAR-REINIT",
+         fmt::format("{} of {}, which nothing orders before its mbarrier.inval", operation, barrier.name()),
+         {"everybody who uses the barrier synchronises with the thread that invalidates it first"},
+         {{"mbarrier.inval", notes.ended_by, notes.ended_lane, notes.ended_at}});
   if (!notes.init) return;
   const bool elsewhere = async || barrier.cta != warp.cta;
   std::vector<uint32_t>& known_to = notes.known_to[elsewhere];
@@ -384,15 +382,14 @@ void Watch::usable(Pc pc, const Warp& warp, uint32_t lanes, const Barrier& barri
   }
   const Stamp& init = *notes.init;
   const OtherSide first{"mbarrier.init", &warp_of(init.slot), 1u << init.lane, notes.init_at};
-  cluster_.stop(
-      &warp, lanes, pc, "BAR-UNINIT",
-      fmt::format("{} of {}, whose mbarrier.init {}", operation, barrier.name(),
-                  !seen   ? "nothing orders before it"
-                  : async ? "no fence makes known to the async proxy"
-                          : "no fence makes known to other CTAs"),
-      {!seen ? "after the init, fence_mbarrier_init() and a __syncthreads or cluster barrier that everybody passes"
-             : "the thread that initialises the barriers executes fence_mbarrier_init() before it synchronises"},
-      {first});
+  stop(cluster_, &warp, lanes, pc, "BAR-UNINIT",
+       fmt::format("{} of {}, whose mbarrier.init {}", operation, barrier.name(),
+                   !seen   ? "nothing orders before it"
+                   : async ? "no fence makes known to the async proxy"
+                           : "no fence makes known to other CTAs"),
+       {!seen ? "after the init, fence_mbarrier_init() and a __syncthreads or cluster barrier that everybody passes"
+              : "the thread that initialises the barriers executes fence_mbarrier_init() before it synchronises"},
+       {first});
 }
 
 void Watch::signal(Thread& thread, Pc pc, const Barrier& barrier, SignalKind kind, uint32_t arrivals, int64_t bytes,

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "loom/observe/check/watch.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/isa/mbarrier.hpp"
+#include "loom/observe/check/watch.hpp"
 
 namespace warploom::loom::check {
 namespace {
@@ -70,10 +71,10 @@ void Watch::issue(AsyncOp& op) {
   op.work = work;
   if (op.kind != AsyncOp::Kind::tma_store && op.barrier_cta != nullptr) {
     Slot& slot = slots_[rank_of(*op.destination)][op.offset];
-    if (slot.bytes != bytes) slot = {bytes, cluster_.find_barrier(*op.barrier_cta, op.barrier_offset)};
+    if (slot.bytes != bytes) slot = {bytes, isa::find_barrier(*op.barrier_cta, op.barrier_offset)};
   }
   const Viewpoint view(*work);
-  const Barrier* told = op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset);
+  const Barrier* told = op.barrier_cta == nullptr ? nullptr : isa::find_barrier(*op.barrier_cta, op.barrier_offset);
   Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
   if (op.kind == AsyncOp::Kind::bulk_send) {
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);

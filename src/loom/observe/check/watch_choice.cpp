@@ -2,8 +2,8 @@
 // find out. They are what stands between one run and a verdict over all (P4 of docs/verdict.md).
 #include <algorithm>
 
-#include "loom/observe/check/watch.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/observe/check/watch.hpp"
 
 namespace warploom::loom::check {
 namespace {
@@ -127,11 +127,11 @@ void Watch::cancel_refused(Thread& thread, Pc pc) {
   settle_stores();
   for (const Incoming& asked : cancels_[rank_of(*thread.cta)]) {
     if (order_.covers(agent(thread), Plane::happened, asked.stamp)) continue;
-    cluster_.stop(asked.warp, asked.lanes, asked.pc, "CLC-AFTER-FAILURE",
-                  "try_cancel that nothing orders before the moment at which its CTA sees a request fail: in another "
-                  "schedule it comes after that, and then none may follow",
-                  {"one thread of a CTA asks, and asks again only when it has seen the answer before"},
-                  {{"sees a request fail", thread.warp, 1u << thread.id.lane, pc}});
+    stop(cluster_, asked.warp, asked.lanes, asked.pc, "CLC-AFTER-FAILURE",
+         "try_cancel that nothing orders before the moment at which its CTA sees a request fail: in another "
+         "schedule it comes after that, and then none may follow",
+         {"one thread of a CTA asks, and asks again only when it has seen the answer before"},
+         {{"sees a request fail", thread.warp, 1u << thread.id.lane, pc}});
   }
 }
 

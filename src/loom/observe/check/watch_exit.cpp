@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "loom/observe/check/watch.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/isa/mbarrier.hpp"
+#include "loom/observe/check/watch.hpp"
 
 namespace warploom::loom::check {
 
@@ -25,14 +26,13 @@ void Watch::came_into(const Cta& cta, const Incoming& incoming) {
 
 void Watch::came_into(const AsyncOp& op, const char* operation) {
   const bool own = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::cp_async_arrive;
-  const Incoming incoming{
-      op.work->stamp,
-      op.pc,
-      op.issuer->warp,
-      1u << op.issuer->id.lane,
-      operation,
-      own ? "EXIT-PENDING" : "EXIT-REMOTE",
-      op.barrier_cta == nullptr ? nullptr : cluster_.find_barrier(*op.barrier_cta, op.barrier_offset)};
+  const Incoming incoming{op.work->stamp,
+                          op.pc,
+                          op.issuer->warp,
+                          1u << op.issuer->id.lane,
+                          operation,
+                          own ? "EXIT-PENDING" : "EXIT-REMOTE",
+                          op.barrier_cta == nullptr ? nullptr : isa::find_barrier(*op.barrier_cta, op.barrier_offset)};
   if (op.barrier_cta != nullptr) came_into(*op.barrier_cta, incoming);
   if (op.destination != nullptr && op.destination != op.barrier_cta) came_into(*op.destination, incoming);
   if (op.kind == AsyncOp::Kind::bulk_send) came_into(*op.issuer->cta, incoming);
@@ -49,12 +49,11 @@ void Watch::exited(const Thread& thread) {
   const std::string completing = left.barrier == nullptr ? std::string()
                                                          : fmt::format(" (completing on {} of CTA {})",
                                                                        left.barrier->name(), left.barrier->cta->rank);
-  cluster_.stop(left.warp, left.lanes, left.pc, left.code,
-                fmt::format("{}{} works on the shared memory of CTA {}, and no thread there waits for its end before "
-                            "the CTA exits: in another schedule it comes too late",
-                            left.operation, completing, thread.cta->rank),
-                {"a drain, a wait for the last slots or copies, or a cluster barrier at the end keeps the CTA there"},
-                {});
+  stop(cluster_, left.warp, left.lanes, left.pc, left.code,
+       fmt::format("{}{} works on the shared memory of CTA {}, and no thread there waits for its end before "
+                   "the CTA exits: in another schedule it comes too late",
+                   left.operation, completing, thread.cta->rank),
+       {"a drain, a wait for the last slots or copies, or a cluster barrier at the end keeps the CTA there"}, {});
 }
 
 }  // namespace warploom::loom::check

@@ -5,9 +5,10 @@
 #include <bit>
 #include <cstring>
 
+#include "loom/exec/async_queue.hpp"
+#include "loom/exec/cluster.hpp"
 #include "loom/observe/check/global_report.hpp"
 #include "loom/observe/check/watch.hpp"
-#include "loom/exec/cluster.hpp"
 #include "loom/units/reduction.hpp"
 
 namespace warploom::loom::check {
@@ -62,8 +63,8 @@ void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t byte
     first.what = std::move(finding.first);
     first.agents = std::move(finding.first_agents);
     first.pc = finding.first_pc;
-    cluster_.stop(&warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
-                  {std::move(finding.fix)}, {std::move(first)});
+    stop(cluster_, &warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
+         {std::move(finding.fix)}, {std::move(first)});
     return false;
   };
   global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view, same},
@@ -202,7 +203,7 @@ bool Watch::leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict
     const auto [first, image] = stored_bytes(op);
     return std::vector<std::byte>(image.begin() + (begin - first), image.begin() + (begin - first) + conflict.bytes);
   };
-  const AsyncOp* const before = cluster_.in_flight({earlier.slot, earlier.tick, whole_slot});
+  const AsyncOp* const before = in_flight(cluster_, {earlier.slot, earlier.tick, whole_slot});
   const std::vector<std::byte> first =
       before != nullptr ? bytes_of(*before) : std::vector<std::byte>(begin, begin + conflict.bytes);
   return first == bytes_of(store);

@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-#include "loom/observe/check/watch.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/isa/mbarrier.hpp"
+#include "loom/observe/check/watch.hpp"
 
 namespace warploom::loom::check {
 namespace {
@@ -140,7 +141,7 @@ std::string Watch::slot_of(const Shadow& shadow, uint32_t offset) const {
 std::optional<OtherSide> Watch::release_of(const Shadow& shadow, const Conflict& conflict) const {
   const Barrier* const full = slot_barrier(shadow, conflict.at);
   if (conflict.kind != Conflict::Kind::race || conflict.earlier_writes || full == nullptr || full->side != 0) return {};
-  const Barrier* const empty = cluster_.find_barrier(*full->cta, full->offset + full->stages * 8);
+  const Barrier* const empty = isa::find_barrier(*full->cta, full->offset + full->stages * 8);
   if (empty == nullptr || empty->side != 1) return {};
   const Warp* const reader = sites_[conflict.earlier.site].warp;
   for (const auto* signals : {&empty->current, &empty->previous})
@@ -165,7 +166,7 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
                                        later.object.empty() ? "" : fmt::format(" (for {})", later.object));
   const uint32_t lanes = conflict.later.lanes != 0 ? conflict.later.lanes : later.lanes;
   if (conflict.kind == Conflict::Kind::uninitialised)
-    return cluster_.stop(&warp, lanes, pc, words.code, fmt::format("{}, and {}", what, words.why), {words.fix}, {});
+    return stop(cluster_, &warp, lanes, pc, words.code, fmt::format("{}, and {}", what, words.why), {words.fix}, {});
   const Site& earlier = sites_[conflict.earlier.site];
   std::string message = fmt::format("{}, which {} {}: {}", what, earlier.operation,
                                     conflict.earlier_writes ? "writes" : "reads", words.why);
@@ -184,7 +185,7 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
         conflict.later.proxy == Proxy::async ? "a fence.proxy.async of the thread that made the first comes before it"
                                              : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
   }
-  cluster_.stop(&warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
+  stop(cluster_, &warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
 }
 
 std::string Watch::text_of(const Mute& mute) const {
@@ -266,11 +267,11 @@ void Watch::report(const Order::Violation& violation) {
   }
   const Stamp& by = violation.by;
   if (by.slot < order_.warps())
-    return cluster_.stop(&warp_of(by.slot), by.lane == whole_slot ? ~0u : 1u << by.lane, violation.at, code,
-                         std::move(message), {fix}, {});
+    return stop(cluster_, &warp_of(by.slot), by.lane == whole_slot ? ~0u : 1u << by.lane, violation.at, code,
+                std::move(message), {fix}, {});
   const Thread* issuer = delivering_ != nullptr ? delivering_->issuer : nullptr;
-  cluster_.stop(issuer != nullptr ? issuer->warp : nullptr, issuer != nullptr ? 1u << issuer->id.lane : ~0u,
-                violation.at, code, std::move(message), {fix}, {});
+  stop(cluster_, issuer != nullptr ? issuer->warp : nullptr, issuer != nullptr ? 1u << issuer->id.lane : ~0u,
+       violation.at, code, std::move(message), {fix}, {});
 }
 
 }  // namespace warploom::loom::check

@@ -1,9 +1,13 @@
 // Operations of the whole warp that lanes post without waiting for each other (warploom/loom/posted.hpp).
+#include "loom/front/deferred.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "loom/exec/cluster.hpp"
+#include "loom/isa/mbarrier.hpp"
+#include "loom/isa/wgmma.hpp"
 
 namespace warploom::loom {
 
@@ -21,21 +25,23 @@ const char* name_of(PostedKind kind) {
   return "";
 }
 
-void Cluster::fail_beside(Thread& thread, Pc pc, const char* operation) {
+void fail_beside(Thread& thread, Pc pc, const char* operation) {
+  Cluster& cluster = *thread.cluster;
   const WholeWarp& whole = thread.warp->whole;
   const uint64_t place = thread.joined - 1 - whole.over;
   const bool posted = place < whole.posted();
   const char* other = posted ? name_of(whole[place].kind) : whole.meeting.operation;
   const uint32_t lane = posted ? whole[place].first_lane : whole.meeting.first_lane;
-  fail(thread, pc, "DIVERGENCE",
-       fmt::format("lane {} executes {} where lane {} of the same warp executes {}", thread.id.lane, operation, lane,
-                   other));
+  cluster.fail(thread, pc, "DIVERGENCE",
+               fmt::format("lane {} executes {} where lane {} of the same warp executes {}", thread.id.lane, operation,
+                           lane, other));
 }
 
-Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
+Posted& post(Thread& thread, Pc pc, PostedKind kind) {
+  Cluster& cluster = *thread.cluster;
   WholeWarp& whole = thread.warp->whole;
   if (thread.joined - whole.over == whole.posted() && whole.full()) catch_up(thread);
-  count_step(thread, pc);
+  cluster.count_step(thread, pc);
   const uint64_t place = thread.joined++ - whole.over;
   if (place < whole.posted()) {
     Posted& posted = whole[place];
@@ -57,21 +63,23 @@ Posted& Cluster::post(Thread& thread, Pc pc, PostedKind kind) {
   return posted;
 }
 
-void Cluster::arrive(Thread& thread, Posted& posted) {
+void arrive(Thread& thread, Posted& posted) {
+  Cluster& cluster = *thread.cluster;
   posted.begun = true;
   thread.warp->whole.come(thread.id.lane, posted, 1);
   posted.time = std::max(posted.time, thread.time);
   execute_posted(*thread.warp);
-  look_up(thread);
+  cluster.look_up(thread);
 }
 
-void Cluster::account_for_posted(Thread& thread) {
+void account_for_posted(Thread& thread) {
+  Cluster& cluster = *thread.cluster;
   native::Script& script = native::script;
   const auto count = static_cast<uint64_t>(script.next - script.accounted);
   thread.warp->whole.come(thread.id.lane, script.next[-1], count);
   thread.joined += count;
   thread.time += native::step_cost * count;
-  beats_.store(beats_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  cluster.add_beats(count);
   script.accounted = script.next;
   if (thread.warp->whole.came != whole_warp) return;
   for (uint32_t i = 0; i < thread.warp->whole.posted(); ++i) {
@@ -79,18 +87,24 @@ void Cluster::account_for_posted(Thread& thread) {
     posted.time = std::max(posted.time, thread.time);
   }
   execute_posted(*thread.warp);
-  look_up(thread);
+  cluster.look_up(thread);
+}
+
+namespace {
+
+void forget_packed(Cluster& cluster) {
+  for (const auto& cta : cluster.ctas) cta->packed_b.forget();
 }
 
 /// While one lasts, the machine executes what warps have posted, and no thread runs: what wgmmas read of shared memory
-/// does not change, unless work lands there (Cluster::progress).
-class Cluster::MachineTurn {
+/// does not change, unless work lands there (the queue of asynchronous work).
+class MachineTurn {
  public:
   explicit MachineTurn(Cluster& cluster) : cluster_(cluster) {
-    if (cluster_.turn_depth_++ == 0) cluster_.forget_packed();
+    if (cluster_.deferred.turn_depth++ == 0) forget_packed(cluster_);
   }
   ~MachineTurn() {
-    if (--cluster_.turn_depth_ == 0) cluster_.forget_packed();
+    if (--cluster_.deferred.turn_depth == 0) forget_packed(cluster_);
   }
   MachineTurn(const MachineTurn&) = delete;
   MachineTurn& operator=(const MachineTurn&) = delete;
@@ -99,30 +113,52 @@ class Cluster::MachineTurn {
   Cluster& cluster_;
 };
 
-void Cluster::forget_packed() {
-  for (const auto& cta : ctas_) cta->packed_b.forget();
+bool phase_complete(Warp& warp, const Posted& posted) {
+  check::Watch* const watch = warp.cluster->watch();
+  auto& barrier = *static_cast<Barrier*>(posted.barrier);
+  const auto phases = static_cast<uint32_t>(posted.b_descriptor);
+  if (!barrier.state.parity_passed((phases + 1) & 1)) {
+    barrier.posted.push_back(&warp);
+    return false;
+  }
+  isa::check_phase(*warp.lanes[posted.first_lane], posted.pc, barrier, phases);
+  if (watch) watch->passed(warp, posted.pc, barrier, phases, false);
+  return true;
 }
 
+void deliver_arrivals(Warp& warp) {
+  WholeWarp& whole = warp.whole;
+  while (whole.arrival_is_due()) {
+    const PostedArrival arrival = whole.next_arrival();
+    isa::signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0,
+                        arrival.cluster_scope);
+  }
+}
+
+}  // namespace
+
 // Lanes come to what is posted in its order, so what all have come to is always the oldest.
-void Cluster::execute_posted(Warp& warp) {
+void execute_posted(Warp& warp) {
+  Cluster& cluster = *warp.cluster;
+  check::Watch* const watch = cluster.watch();
   WholeWarp& whole = warp.whole;
   if (whole.held_up || whole.came != whole_warp) return;
-  const MachineTurn turn(*this);
+  const MachineTurn turn(cluster);
   while (!whole.held_up && whole.came == whole_warp) {
     const Posted& posted = whole[0];
-    if (watch_ && posted.kind != PostedKind::phase) watch_->synchronise(warp, whole_warp);
+    if (watch && posted.kind != PostedKind::phase) watch->synchronise(warp, whole_warp);
     switch (posted.kind) {
       case PostedKind::fence:
       case PostedKind::sync: break;
-      case PostedKind::wgmma: wgmma(warp, posted); break;
+      case PostedKind::wgmma: isa::wgmma(warp, posted); break;
       case PostedKind::commit:
         if (posted.executes) warp.wgmma.commit();
-        if (watch_) watch_->wgmma_commit(warp);
+        if (watch) watch->wgmma_commit(warp);
         break;
       case PostedKind::wait:
         warp.wgmma.pending = posted.pending;
-        if (wgmma_covered(warp)) {
-          release_wgmma(warp);
+        if (isa::wgmma_covered(warp)) {
+          isa::release_wgmma(warp);
           break;
         }
         warp.wgmma.waiting = whole.held_up = true;
@@ -146,62 +182,53 @@ void Cluster::execute_posted(Warp& warp) {
       continue;
     }
     whole.catching_up &= ~bit;
-    if (!warp.queued) queue_first(warp);
-    wake(*lane, lane->time);
+    if (!warp.queued) cluster.queue_first(warp);
+    cluster.wake(*lane, lane->time);
   }
 }
 
 /// What the oldest posted operation waits for has come.
-void Cluster::go_on_with_posted(Warp& warp) {
+void go_on_with_posted(Warp& warp) {
   WholeWarp& whole = warp.whole;
   whole.held_up = false;
   execute_posted(warp);
 }
 
-bool Cluster::phase_complete(Warp& warp, const Posted& posted) {
-  auto& barrier = *static_cast<Barrier*>(posted.barrier);
-  const auto phases = static_cast<uint32_t>(posted.b_descriptor);
-  if (!barrier.state.parity_passed((phases + 1) & 1)) {
-    barrier.posted.push_back(&warp);
-    return false;
-  }
-  check_phase(*warp.lanes[posted.first_lane], posted.pc, barrier, phases);
-  if (watch_) watch_->passed(warp, posted.pc, barrier, phases, false);
-  return true;
-}
-
-void Cluster::continue_each() {
-  if (continues_ || running_ == nullptr) return;  // one after the other, and on a thread: an error ends it there
-  continues_ = true;
-  const MachineTurn turn(*this);
-  while (!continuing_.empty()) {
-    Warp& warp = *continuing_.front();
-    continuing_.erase(continuing_.begin());
+void continue_each(Cluster& cluster) {
+  if (cluster.deferred.continues || cluster.running() == nullptr)
+    return;  // one after the other, and on a thread: an error ends it there
+  cluster.deferred.continues = true;
+  const MachineTurn turn(cluster);
+  while (!cluster.deferred.continuing.empty()) {
+    Warp& warp = *cluster.deferred.continuing.front();
+    cluster.deferred.continuing.erase(cluster.deferred.continuing.begin());
     go_on_with_posted(warp);
   }
-  continues_ = false;
+  cluster.deferred.continues = false;
 }
 
-void Cluster::post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  Cluster& cluster = *thread.cluster;
   Posted& posted = post(thread, pc, PostedKind::phase);
   if (!posted.begun) {
-    Barrier& barrier = barrier_at(thread, pc, address, true);
-    check_side(thread, pc, barrier);
+    Barrier& barrier = isa::barrier_at(thread, pc, address, true);
+    isa::check_side(thread, pc, barrier);
     posted.barrier = &barrier;
     posted.a_descriptor = address;
     posted.b_descriptor = phases;
   } else if (posted.a_descriptor != address || posted.b_descriptor != phases) {
-    fail(thread, pc, "DIVERGENCE",
-         fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
-                     name_of(PostedKind::phase)));
+    cluster.fail(thread, pc, "DIVERGENCE",
+                 fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
+                             name_of(PostedKind::phase)));
   }
   arrive(thread, posted);
 }
 
-bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool cluster_scope) {
+bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool cluster_scope) {
+  Cluster& cluster = *thread.cluster;
   WholeWarp& whole = thread.warp->whole;
-  if (!runs_ahead_ || thread.joined == whole.over) return false;
-  count_step(thread, pc);
+  if (!cluster.mode.runs_ahead || thread.joined == whole.over) return false;
+  cluster.count_step(thread, pc);
   whole.post({.after = thread.joined,
               .lane = thread.id.lane,
               .address = address,
@@ -211,31 +238,23 @@ bool Cluster::post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t cou
   return true;
 }
 
-void Cluster::deliver_arrivals(Warp& warp) {
-  WholeWarp& whole = warp.whole;
-  while (whole.arrival_is_due()) {
-    const PostedArrival arrival = whole.next_arrival();
-    signal_barrier(*warp.lanes[arrival.lane], arrival.pc, arrival.address, SignalKind::arrive, arrival.count, 0,
-                   arrival.cluster_scope);
-  }
-}
-
-void Cluster::post_sync(Thread& thread, Pc pc) {
+void post_sync(Thread& thread, Pc pc) {
   Posted& posted = post(thread, pc, PostedKind::sync);
   arrive(thread, posted);
 }
 
-void Cluster::post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending) {
+void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending) {
+  Cluster& cluster = *thread.cluster;
   Posted& posted = post(thread, pc, PostedKind::wait);
   if (!posted.begun) posted.pending = static_cast<uint8_t>(pending);
   if (posted.pending != pending)
-    fail(thread, pc, "DIVERGENCE",
-         fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
-                     name_of(PostedKind::wait)));
+    cluster.fail(thread, pc, "DIVERGENCE",
+                 fmt::format("lanes {} and {} execute {} with different arguments", posted.first_lane, thread.id.lane,
+                             name_of(PostedKind::wait)));
   arrive(thread, posted);
 }
 
-void Cluster::note_oldest_posted(Thread& thread) {
+void note_oldest_posted(Thread& thread) {
   const WholeWarp& whole = thread.warp->whole;
   const Posted& oldest = whole[0];
   if (whole.held_up && oldest.kind == PostedKind::phase) {
@@ -253,13 +272,14 @@ void Cluster::note_oldest_posted(Thread& thread) {
                  .mask = whole_warp};
 }
 
-void Cluster::catch_up(Thread& thread) {
+void catch_up(Thread& thread) {
+  Cluster& cluster = *thread.cluster;
   WholeWarp& whole = thread.warp->whole;
   while (thread.joined > whole.over) {
     note_oldest_posted(thread);
     whole.caught_up_at = whole.catching_up == 0 ? thread.joined : std::min(whole.caught_up_at, thread.joined);
     whole.catching_up |= 1u << thread.id.lane;
-    park(thread);
+    cluster.park(thread);
   }
 }
 
