@@ -5,11 +5,13 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "arch_check_atomics.hpp"
 #include "arch_check_convert.hpp"
 #include "arch_check_kernel.hpp"
 #include "arch_check_moves.hpp"
 #include "arch_check_numbers.hpp"
 #include "arch_check_tma3d.hpp"
+#include "arch_check_votes.hpp"
 #include "check.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::examples {
@@ -535,6 +537,9 @@ struct ArchCheck {
             {"special-functions", &NumbersCheck<Machine>::special_functions},
             {"activation", &NumbersCheck<Machine>::activations},
             {"atomic", &NumbersCheck<Machine>::atomics},
+            {"votes", &VotesCheck<Machine>::votes},
+            {"parity", &VotesCheck<Machine>::parity},
+            {"typed-atomics", &AtomicsCheck<Machine>::typed},
             {"convert", &ConvertCheck<Machine>::hopper}};
   }
 

@@ -326,15 +326,15 @@ struct RemoteProbe : Probe<64> {
     out.put(arch::load_cluster<uint8_t>(there));
 
     const arch::SharedAddress zero = arch::map_to_rank(address(s.counters), 0);
-    arch::fetch_cluster<arch::Atomic::add>(zero, me);
-    arch::fetch_cluster<arch::Atomic::max>(zero + 4, pattern(me));
-    arch::fetch_cluster<arch::Atomic::min>(zero + 8, pattern(me));
-    arch::fetch_cluster<arch::Atomic::bit_or>(zero + 12, 1u << me % 31);
-    arch::fetch_cluster<arch::Atomic::bit_and>(zero + 16, ~(1u << me % 13));
-    arch::fetch_cluster<arch::Atomic::bit_xor>(zero + 20, pattern(me));
-    arch::fetch_cluster<arch::Atomic::inc>(zero + 24, 99);
-    arch::fetch_cluster<arch::Atomic::dec>(zero + 28, 99);
-    arch::fetch_cluster<arch::Atomic::exchange>(zero + 32, 4711);
+    arch::fetch_cluster<Atomic::add>(zero, me);
+    arch::fetch_cluster<Atomic::max>(zero + 4, pattern(me));
+    arch::fetch_cluster<Atomic::min>(zero + 8, pattern(me));
+    arch::fetch_cluster<Atomic::bit_or>(zero + 12, 1u << me % 31);
+    arch::fetch_cluster<Atomic::bit_and>(zero + 16, ~(1u << me % 13));
+    arch::fetch_cluster<Atomic::bit_xor>(zero + 20, pattern(me));
+    arch::fetch_cluster<Atomic::inc>(zero + 24, 99);
+    arch::fetch_cluster<Atomic::dec>(zero + 28, 99);
+    arch::fetch_cluster<Atomic::exchange>(zero + 32, 4711);
     for (uint32_t seen = 0;;) {  // adds by comparing: all must get through
       const uint32_t found = arch::compare_exchange_cluster(zero + 36, seen, seen + 3);
       if (found == seen) break;

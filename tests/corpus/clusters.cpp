@@ -178,6 +178,27 @@ constexpr auto sent_to_a_cta_scope = [](const bool& buggy) {
   syncwarp();
 };
 
+/// T5b: the same by red.async, which adds to what is there.
+constexpr auto added_for_a_cta_scope = [](const bool& buggy) {
+  auto& s = shared<Storage>();
+  make_barriers(s.full, 1);
+  if (thread_index() == 0) {
+    store_shared(&s.row[0], 1u);
+    mbarrier_arrive_expect_tx(address(s.full[0]), cluster_rank() == 1 ? 4 : 0);
+  }
+  cluster_sync();
+  if (cluster_rank() == 0 && lane_index() == 0)
+    SITE(reduce_async<Atomic::add>(map_to_rank(address(s.row[0]), 1), 4u, map_to_rank(address(s.full[0]), 1)));
+  if (cluster_rank() == 1) {
+    if (buggy)
+      mbarrier_wait(address(s.full[0]), 1);
+    else
+      mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+    SITE(keep(load_shared(&s.row[0])));
+  }
+  syncwarp();
+};
+
 }  // namespace
 
 Entries cluster_entries() {
@@ -204,6 +225,8 @@ Entries cluster_entries() {
       entry("T4", "word of another CTA read behind a wait of CTA scope", {"NOT-VISIBLE"}, single, wait_of_cta_scope),
       entry("T5", "st.async of another CTA read behind a wait of CTA scope", {"NOT-VISIBLE"}, single,
             sent_to_a_cta_scope),
+      entry("T5b", "red.async of another CTA read behind a wait of CTA scope", {"NOT-VISIBLE"}, single,
+            added_for_a_cta_scope),
       same("B2", "multicast before the peer has armed its barrier (humming#54)", "24"),
   };
 }

@@ -32,6 +32,14 @@ constexpr auto early_return = [](const bool& buggy) {
   }
 };
 
+/// 40c: one of the warps is given no answer, and the other one that counts only itself.
+constexpr auto counts_beside_a_barrier = [](const bool& buggy) {
+  if (warp_index() == 0 || !buggy)
+    SITE(keep(bar_count(1, 64, true)));
+  else
+    SITE(bar_sync(1, 64));
+};
+
 /// B6
 constexpr auto arrives_twice = [](const bool& buggy) {
   if (warp_index() == 0) {
@@ -76,6 +84,8 @@ Entries collective_entries() {
             shared_id),
       entry("40b", "role returns early, without the arrival that others wait for", {"DEADLOCK"}, {.threads = 64},
             early_return),
+      entry("40c", "bar.red by some threads of a phase, bar.sync by others", {"NAMED-BAR"}, {.threads = 64},
+            counts_beside_a_barrier),
       entry("41", "collective of the whole warp in a divergent branch", {"DIVERGENCE"}, {.threads = 32},
             divergent_collective),
       entry("41b", "barrier of the whole CTA inside a role", {"DEADLOCK"}, {.threads = 96}, block_barrier_in_a_role),

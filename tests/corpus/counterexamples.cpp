@@ -149,6 +149,19 @@ constexpr auto reads_plainly_after_release = [](const bool& buggy) {
   syncwarp();
 };
 
+/// The waiter keeps a parity bit; nobody keeps the other side from going round twice before it looks.
+constexpr auto two_phases_behind = [](const bool& buggy) {
+  auto& s = set_up();
+  for (uint32_t i = 0; i < 3 && thread_index() == 0; ++i) {
+    if (!buggy) mbarrier_wait_parity(address(s.seen[0]), (i & 1) ^ 1);
+    SITE(mbarrier_arrive(address(s.full[0])));
+  }
+  for (uint32_t i = 0; i < (buggy ? 1u : 3u) && thread_index() == 32; ++i) {
+    SITE(mbarrier_wait_parity(address(s.full[0]), i & 1));
+    if (!buggy) mbarrier_arrive(address(s.seen[0]));
+  }
+};
+
 }  // namespace
 
 Entries counterexample_entries() {
@@ -163,6 +176,7 @@ Entries counterexample_entries() {
       entry("X4", "a wait that goes by the poll of another slot", {"PHASE"}, launch, polls_another_slot),
       entry("X5", "a poll's answer kept while the barrier goes on to the next phase", {"DEADLOCK"}, launch,
             keeps_an_answer),
+      entry("X6", "a wait by parity that may come two phases late", {"PHASE-AMBIG"}, launch, two_phases_behind),
       entry("X20", "a word handed over with a plain C++ store", {"PLAIN-SHARED"}, launch, stores_plainly),
       entry("X21", "a word read in plain C++ after it was given back", {"PLAIN-SHARED"}, launch,
             reads_plainly_after_release),

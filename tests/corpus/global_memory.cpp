@@ -1,9 +1,11 @@
-// Global memory: what warps, CTAs and clusters hand to each other through it (G1 to G11). G1 to G4 are a split sum, the
+// Global memory: what warps, CTAs and clusters hand to each other through it (G1 to G13). G1 to G4 are a split sum, the
 // flag of whose partial sums is broken.
 #include "corpus/corpus.hpp"
 #include "warploom/arch/atomic.hpp"
 #include "warploom/arch/cluster.hpp"
+#include "warploom/arch/ordered.hpp"
 #include "warploom/arch/proxy.hpp"
+#include "warploom/arch/tensor_map_edit.hpp"
 
 namespace warploom::loom::corpus {
 namespace {
@@ -196,6 +198,62 @@ constexpr auto equal_stores = [](const bool& buggy) {
   syncwarp();
 };
 
+/// G12: a flag that is stored, and asked for again and again until it is there.
+constexpr auto flag_by_loads = [](const bool& buggy) {
+  uint32_t* const flag = output + counter_at;
+  if (thread_index() == 0) {
+    SITE(store_global(output, 12u));
+    store_global<MemoryOrder::release>(flag, 1u);
+  }
+  if (thread_index() == lanes) {
+    if (buggy) {
+      while (load_global<MemoryOrder::relaxed>(flag) == 0) {
+      }
+    } else {
+      while (load_global<MemoryOrder::acquire>(flag) == 0) {
+      }
+    }
+    SITE(keep(load_global(output)));
+    store_global<MemoryOrder::relaxed>(flag, 0u);
+  }
+  syncwarp();
+};
+
+struct MapStorage {
+  alignas(128) uint32_t row[lanes];
+  alignas(128) TensorMap draft;
+  Mbarrier full[1];
+};
+
+/// G13: a tensor map that a thread makes and stores to global memory by itself.
+constexpr auto stored_map = [](const bool& buggy) {
+  auto& s = shared<MapStorage>();
+  auto* const map = reinterpret_cast<TensorMap*>(output);
+  make_barriers(s.full, 1);
+  if (thread_index() < 16) store_shared(&s.draft.opaque[thread_index()], uint64_t{0});
+  syncthreads();
+  if (thread_index() == 0) {
+    const SharedAddress draft = address(s.draft);
+    tensor_map_set_type<TmaType::u32>(draft);
+    tensor_map_set_rank(draft, 2);
+    tensor_map_set_address(draft, input);
+    tensor_map_set_size<0>(draft, lanes);
+    tensor_map_set_size<1>(draft, 1);
+    tensor_map_set_stride<1>(draft, row_bytes);
+    tensor_map_set_box<0>(draft, lanes);
+    tensor_map_set_box<1>(draft, 1);
+    tensor_map_set_element_stride<0>(draft, 1);
+    tensor_map_set_element_stride<1>(draft, 1);
+    for (uint32_t i = 0; i < 16; ++i) SITE(store_global(&map->opaque[i], load_shared(&s.draft.opaque[i])));
+    release_tensor_maps();
+    if (!buggy) acquire_tensor_map(*map);
+    mbarrier_arrive_expect_tx(address(s.full[0]), row_bytes);
+    SITE(tma_load<1>(address(s.row), *map, address(s.full[0]), Coord2{0, 0}));
+  }
+  mbarrier_wait(address(s.full[0]), 1);
+  keep(load_shared(&s.row[thread_index()]));
+};
+
 }  // namespace
 
 Entries global_memory_entries() {
@@ -226,7 +284,10 @@ Entries global_memory_entries() {
             overwritten_in_flight),
       entry("G10", "an atomic counter looked at with an ordinary load", {"RACE-GLOBAL"}, talking_warps, ordinary_look),
       entry("G11", "two bulk stores that leave the same, one over a word that the other does not know of",
-            {"RACE-GLOBAL", "PROXY"}, warps, equal_stores)};
+            {"RACE-GLOBAL", "PROXY"}, warps, equal_stores),
+      entry("G12", "a flag waited for with loads that acquire nothing", {"RACE-GLOBAL"}, talking_warps, flag_by_loads),
+      entry("G13", "a tensor map that a thread stored used without fence.proxy.tensormap", {"PROXY"}, alone,
+            stored_map)};
 }
 
 }  // namespace warploom::loom::corpus

@@ -11,7 +11,7 @@ namespace {
 
 using Codes = std::set<std::string>;
 
-/// Texts in capitals in the loom's source are codes of findings; src/kernels adds one of its own.
+/// Texts in capitals in the loom's source are codes of findings; src/ptx and src/kernels add their own.
 Codes reported() {
   Codes codes;
   const auto collect = [&](const char* folder, const char* form) {
@@ -21,6 +21,7 @@ Codes reported() {
     }
   };
   collect("src/loom", "\"([A-Z][A-Z0-9]+(-[A-Z0-9]+)*)\"");
+  collect("src/ptx", "fail\\(self, WARPLOOM_PLACE\\([a-z_]+\\), \"([A-Z-]+)\"");
   collect("src/kernels", "\\.code = \"([A-Z0-9-]+)\"");
   return codes;
 }

@@ -58,23 +58,25 @@ void wgmma(Builder& b) {
 
 void global(Builder& b) {
   b.shape(1 + (b.one_in(4) ? 1 : 0), 1 + b.below(2));
-  some(
-      b, 4,
-      {[](Builder& x) { x.ring(); }, [](Builder& x) { x.stores_out(); }, [](Builder& x) { x.tensor_stores(); },
-       [](Builder& x) { x.global_hand_over(); }, [](Builder& x) { x.global_hand_over(); },
-       [](Builder& x) { x.same_stores(); }, [](Builder& x) { x.cp_async_groups(); }, [](Builder& x) { x.increments(); },
-       [](Builder& x) {
-         if (x.one_in(3)) x.unwaited_copy();
-       }});
+  some(b, 4,
+       {[](Builder& x) { x.ring(); }, [](Builder& x) { x.stores_out(); }, [](Builder& x) { x.tensor_stores(); },
+        [](Builder& x) { x.global_hand_over(); }, [](Builder& x) { x.global_hand_over(); },
+        [](Builder& x) { x.same_stores(); }, [](Builder& x) { x.flags(true); }, [](Builder& x) { x.sums(true); },
+        [](Builder& x) { x.cp_async_groups(); }, [](Builder& x) { x.increments(); },
+        [](Builder& x) {
+          if (x.one_in(3)) x.unwaited_copy();
+        }});
 }
 
 void atomics(Builder& b) {
   b.shape(1 + b.below(2), 1 + b.below(2), b.one_in(8) ? 2 : 1);
-  some(b, 3,
-       {[](Builder& x) { x.reductions(false); }, [](Builder& x) { x.reductions(true); },
-        [](Builder& x) { x.tensor_stores(); }, [](Builder& x) { x.tickets(false); },
-        [](Builder& x) { x.tickets(true); }, [](Builder& x) { x.atomic_beside_reduction(false); },
-        [](Builder& x) { x.atomic_beside_reduction(true); }, [](Builder& x) { x.hand_over(); }});
+  some(
+      b, 3,
+      {[](Builder& x) { x.reductions(false); }, [](Builder& x) { x.reductions(true); },
+       [](Builder& x) { x.tensor_stores(); }, [](Builder& x) { x.tickets(false); }, [](Builder& x) { x.tickets(true); },
+       [](Builder& x) { x.atomic_beside_reduction(false); }, [](Builder& x) { x.atomic_beside_reduction(true); },
+       [](Builder& x) { x.hand_over(); }, [](Builder& x) { x.flags(false); }, [](Builder& x) { x.flags(true); },
+       [](Builder& x) { x.sums(false); }, [](Builder& x) { x.sums(true); }, [](Builder& x) { x.async_sums(); }});
   if (!b.one_in(6)) b.sync_all();
 }
 
@@ -125,6 +127,7 @@ uint32_t other_value(char kind, uint32_t forms, uint32_t old, const Program& p, 
     case 'W': return random.below(4);
     case 'R': return random.below(p.ctas);
     case 'S': return old ^ 1;
+    case 'A': return random.one_in(2) ? old ^ 1u << random.below(8) : random.below(256);
     case 'm': return random.below(forms);
     case 'I': return 1 + random.below(4);
     case 'T': return 1 + random.below(p.warps);
@@ -174,7 +177,13 @@ Op sibling(Op op, Random& random) {
       {Op::load, Op::load_remote},
       {Op::bar_sync, Op::bar_arrive},
       {Op::bulk_load, Op::bulk_load_multicast},
-      {Op::fetch, Op::compare_exchange},
+      {Op::fetch, Op::compare_exchange, Op::atomic},
+      {Op::load, Op::load_ordered},
+      {Op::store_remote, Op::store_ordered},
+      {Op::load_global, Op::load_ordered_global},
+      {Op::store_global, Op::store_ordered_global},
+      {Op::fetch_global, Op::atomic_global},
+      {Op::store_async, Op::reduce_async},
       {Op::wait_token, Op::test_token},
       {Op::elect, Op::syncwarp},
       {Op::grid_wait, Op::grid_launch}};

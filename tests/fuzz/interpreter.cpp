@@ -21,6 +21,7 @@
 #include "warploom/arch/tmem.hpp"
 #include "warploom/arch/umma.hpp"
 #include "warploom/arch/wgmma.hpp"
+#include "warploom/loom/atomics.hpp"
 #include "warploom/types/convert.hpp"
 
 namespace warploom::loom::fuzz {
@@ -109,6 +110,24 @@ class Thread {
   }
   static native::BulkReduction reduction(uint32_t code) {
     return {true, static_cast<Reduction>(code % 8), static_cast<ReductionType>(code / 8)};
+  }
+  /// On a word that the form's bytes are a multiple of.
+  static uint32_t word_for(uint32_t word, uint32_t bytes) { return word & ~(std::max(bytes, 4u) / 4 - 1); }
+  void atomic(const AtomicForm& form, uint32_t n, uint32_t address, void* global) {
+    uint32_t operand[4] = {n, n + 1, n + 2, n + 3}, old[4] = {};
+    if (form.type == AtomicType::f32) operand[0] = as_bits(static_cast<float>(n));
+    constexpr uint32_t expected[4] = {};
+    void* const answer = form.returns ? old : nullptr;
+    if (global == nullptr)
+      native::atomic_shared(form, address, operand, expected, answer);
+    else
+      native::atomic_global(form, global, operand, expected, answer);
+    for (uint32_t i = 0; form.returns && i < std::max(size_of(form), 4u) / 4; ++i) read(old[i]);
+  }
+  static native::OrderedAccess access(uint32_t code, bool load) {
+    const AtomicForm form = AtomicCode{static_cast<uint8_t>(code)}.form();
+    const MemoryOrder ordered = load ? MemoryOrder::acquire : MemoryOrder::release;
+    return {form.order == MemoryOrder::relaxed ? MemoryOrder::relaxed : ordered, form.scope, 4, 1};
   }
   StorageWithOperands& large() const { return static_cast<StorageWithOperands&>(s_); }
   SmemDescriptorFields fields(const std::byte* tile) const {
@@ -206,18 +225,59 @@ bool Thread::execute(const Step& step, Fragments* fragments, uint32_t& at) {
         case 6: fence_proxy_async_shared(); break;
         case 7: fence_proxy_async_global(); break;
         case 8: fence_gpu(); break;
+        case 10: native::fence(MemoryScope::cta); break;
         default: fence_mbarrier_init(); break;
       }
       break;
-    case Op::fetch:
-      read(x[3] == 8 ? native::exchange_cluster(word(x[0], x[1], x[2]).value, n)
-                     : native::fetch_cluster(static_cast<Reduction>(x[3]), word(x[0], x[1], x[2]).value, n));
+    case Op::fetch: {
+      const bool bits = x[3] >= static_cast<uint32_t>(Atomic::bit_and);
+      atomic({static_cast<Atomic>(x[3]), bits ? AtomicType::b32 : AtomicType::u32, 1, MemoryOrder::acq_rel,
+              MemoryScope::cluster},
+             n, word(x[0], x[1], x[2]).value, nullptr);
       break;
+    }
     case Op::compare_exchange: read(compare_exchange_cluster(word(x[0], x[1], x[2]), x[3], n)); break;
     case Op::fetch_global:
-      read(native::fetch_add_global(&m.g[x[0]].words[x[1]], n, static_cast<MemoryOrder>(x[2]),
-                                    static_cast<MemoryScope>(x[3])));
+      atomic({Atomic::add, AtomicType::u32, 1, static_cast<MemoryOrder>(x[2]), static_cast<MemoryScope>(x[3])}, n, 0,
+             &m.g[x[0]].words[x[1]]);
       break;
+    case Op::atomic: {
+      const AtomicForm form = AtomicCode{x[3]}.form();
+      atomic(form, n, word(x[0], word_for(x[1], size_of(form)), x[2]).value, nullptr);
+      break;
+    }
+    case Op::atomic_global: {
+      const AtomicForm form = AtomicCode{x[3]}.form();
+      atomic(form, n, 0, &m.g[x[0]].words[word_for(x[1], size_of(form))]);
+      break;
+    }
+    case Op::load_ordered: {
+      uint32_t value = 0;
+      native::load_ordered_shared(access(x[3], true), word(x[0], x[1], x[2]).value, &value);
+      read(value);
+      break;
+    }
+    case Op::store_ordered: native::store_ordered_shared(access(x[3], false), word(x[0], x[1], x[2]).value, &n); break;
+    case Op::load_ordered_global: {
+      uint32_t value = 0;
+      native::load_ordered_global(access(x[3], true), &m.g[x[0]].words[x[1]], &value);
+      read(value);
+      break;
+    }
+    case Op::store_ordered_global: native::store_ordered_global(access(x[3], false), &m.g[x[0]].words[x[1]], &n); break;
+    case Op::reduce_async: {
+      struct Kind {
+        Atomic operation;
+        AtomicType type;
+      };
+      static constexpr Kind kinds[] = {{Atomic::add, AtomicType::u32}, {Atomic::max, AtomicType::s32},
+                                       {Atomic::inc, AtomicType::u32}, {Atomic::bit_and, AtomicType::b32},
+                                       {Atomic::min, AtomicType::u32}, {Atomic::add, AtomicType::u64}};
+      const uint64_t value = n;
+      native::reduce_async(kinds[x[3] % 6].operation, kinds[x[3] % 6].type, word(x[0], 0, x[2]).value, &value,
+                           barrier(x[1], x[2]).value);
+      break;
+    }
     case Op::init: mbarrier_init(barrier(x[0]), n); break;
     case Op::invalidate: mbarrier_invalidate(barrier(x[0])); break;
     case Op::arrive: native::mbarrier_arrive(barrier(x[0], x[1]).value, n, x[2] != 0); break;
@@ -496,8 +556,8 @@ Ran run(const Program& program, const Schedule& schedule, bool check, const std:
       for (const Step& step : body) {
         lanes |= step.lanes;
         writes = writes || step.op == Op::store_global || step.op == Op::bulk_store || step.op == Op::bulk_reduce ||
-                 step.op == Op::fetch_global || step.op == Op::bulk_store_masked || step.op == Op::tma_store ||
-                 step.op == Op::tma_reduce;
+                 step.op == Op::fetch_global || step.op == Op::atomic_global || step.op == Op::store_ordered_global ||
+                 step.op == Op::bulk_store_masked || step.op == Op::tma_store || step.op == Op::tma_reduce;
       }
       bodies.push_back({body.data(), static_cast<uint32_t>(body.size()), lanes});
     }
@@ -515,7 +575,9 @@ Ran run(const Program& program, const Schedule& schedule, bool check, const std:
     config.threads = 32u * program.warps;
     config.shared_bytes = tensors_used ? sizeof(StorageWithOperands) : sizeof(Storage);
     config.launch_control = program.uses(Op::try_cancel);
-    config.talks_across_clusters = program.uses_any({Op::fetch_global, Op::bulk_reduce, Op::tma_reduce});
+    config.talks_across_clusters =
+        program.uses_any({Op::fetch_global, Op::bulk_reduce, Op::tma_reduce, Op::atomic_global, Op::load_ordered_global,
+                          Op::store_ordered_global});
     config.registers = program.registers;
     grids.push_back({config, tensors_used ? &tensor_entry : &plain_entry, &p, tensors[g]});
   }

@@ -632,6 +632,92 @@ void Builder::tickets(bool global) {
   }
 }
 
+namespace {
+constexpr uint32_t code_of(uint32_t kind, bool red, bool ordered, uint32_t scope) {
+  return kind | (red ? 16u : 0u) | (ordered ? 32u : 0u) | scope << 6;
+}
+}  // namespace
+
+void Builder::flags(bool global) {
+  const uint32_t to = rank();
+  const std::vector<Who> list = threads(2, to);
+  if (list.size() < 2 || !room(1, 2)) return;
+  const bool barriers = !one_in(4);
+  const uint32_t data = global ? global_cell() : cell(), flag = global ? global_cell() : cell(), b = barrier(1);
+  const uint32_t scope = global ? below(4) : below(3);
+  const bool fences = one_in(3);
+  const uint32_t code = code_of(0, false, !fences, scope);
+  if (global)
+    emit(list[0], Op::store_global, {data, 0}, 4);
+  else
+    emit(list[0], Op::store, {data, 0}, 4);
+  if (fences) emit(list[0], Op::fence, {one_in(2) ? 8u : 0u});
+  if (global)
+    emit(list[0], Op::store_ordered_global, {flag, 0, 0, code}, 1);
+  else
+    emit(list[0], Op::store_ordered, {flag, 0, to, code}, 1);
+  if (barriers) {
+    emit(list[0], Op::arrive, {b, to}, 1);
+    emit(list[1], Op::wait, {b, 0, 0}, 1);
+  }
+  if (global)
+    emit(list[1], Op::load_ordered_global, {flag, 0, 0, code});
+  else
+    emit(list[1], Op::load_ordered, {flag, 0, to, code});
+  if (fences) emit(list[1], Op::fence, {one_in(2) ? 8u : 0u});
+  if (!barriers || one_in(2)) maybe_branch(list[1]);
+  if (global)
+    emit(list[1], Op::load_global, {data, 0, 1});
+  else
+    emit(list[1], Op::load, {data, 0});
+  if (one_in(2)) return;
+  if (global)
+    emit(list[1], Op::store_ordered_global, {flag, 0, 0, code}, 2);
+  else
+    emit(list[1], Op::store_ordered, {flag, 0, to, code}, 2);
+}
+
+void Builder::sums(bool global) {
+  const uint32_t to = rank();
+  const std::vector<Who> list = threads(2 + below(2), to);
+  if (list.size() < 2 || !room(2, 1)) return;
+  const uint32_t target = global ? global_cell() : cell(), b = barrier(static_cast<uint32_t>(list.size()));
+  const uint32_t kind = below(14), scope = below(3), read_as = code_of(0, false, one_in(2), scope);
+  const bool red = !one_in(4);
+  for (const Who& who : list) {
+    const uint32_t code = code_of(one_in(8) ? below(16) : kind, red, one_in(3), one_in(6) ? below(4) : scope);
+    if (global)
+      emit(who, Op::atomic_global, {target, 0, 0, code}, 1 + below(3));
+    else
+      emit(who, Op::atomic, {target, 0, to, code}, 1 + below(3));
+    if (one_in(3)) {
+      if (global)
+        emit(who, Op::load_ordered_global, {target, 0, 0, read_as});
+      else
+        emit(who, Op::load_ordered, {target, 0, to, read_as});
+    }
+    emit(who, Op::arrive, {b, to}, 1);
+  }
+  const Who& reader = list[below(static_cast<uint32_t>(list.size()))];
+  emit(reader, Op::wait, {b, 0, 0}, 1);
+  if (global)
+    emit(reader, one_in(2) ? Op::load_global : Op::load_ordered_global, {target, 0, 1, read_as});
+  else
+    emit(reader, one_in(2) ? Op::load : Op::load_ordered, {target, 0, to, read_as});
+}
+
+void Builder::async_sums() {
+  const uint32_t to = rank();
+  const std::vector<Who> list = threads(1 + below(3), to);
+  const Who reader = thread(to);
+  if (list.empty() || !room(1, 1)) return;
+  const uint32_t target = cell(), b = barrier(1), kind = below(6);
+  emit(reader, Op::arrive_expect, {b, to}, static_cast<uint32_t>(list.size()) * (kind == 5 ? 8 : 4));
+  for (const Who& who : list) emit(who, Op::reduce_async, {target, b, to, one_in(12) ? below(5) : kind}, 1 + below(3));
+  emit(reader, Op::wait, {b, 0, one_in(4) ? 0u : 1u}, 1);
+  emit(reader, one_in(2) ? Op::load : Op::load_ordered, {target, 0, to, code_of(0, false, true, 1)});
+}
+
 void Builder::atomic_beside_reduction(bool global) {
   if (!global && p_.ctas == 1) return atomic_beside_reduction(true);
   const uint32_t to = rank();

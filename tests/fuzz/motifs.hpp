@@ -62,6 +62,12 @@ class Builder {
   void wgmma_pipeline();
   void register_moves();
   void cancels();
+  /// A value handed over by loads and stores with an order, most of them behind a barrier as well.
+  void flags(bool global);
+  /// Several threads update one word, and one reads it when all have.
+  void sums(bool global);
+  /// The same by red.async.
+  void async_sums();
   void dependent_accesses(bool first, bool last);
 
   uint32_t below(uint32_t n) { return random_.below(n); }

@@ -47,6 +47,20 @@ const char* one_of(std::initializer_list<const char*> list, uint32_t i) {
   return i < list.size() ? list.begin()[i] : "?";
 }
 
+const char* scope_name(MemoryScope scope) {
+  return one_of({"cta", "cluster", "gpu", "sys"}, static_cast<uint32_t>(scope));
+}
+
+std::string to_text(const AtomicForm& form) {
+  const char* const name = form.operation == Atomic::exchange ? "exch"
+                           : form.operation == Atomic::compare_exchange
+                               ? "cas"
+                               : name_of(static_cast<Reduction>(form.operation));
+  return fmt::format("{}.{}.{}.{} of {} bytes", form.returns ? "r = atom" : "red",
+                     one_of({"relaxed", "acquire", "release", "acq_rel"}, static_cast<uint32_t>(form.order)),
+                     scope_name(form.scope), name, size_of(form));
+}
+
 /// Operand `value` in the form that the letter behind the colon asks for.
 std::string formatted(char form, uint32_t value) {
   switch (form) {
@@ -64,11 +78,18 @@ std::string formatted(char form, uint32_t value) {
     case 'f':
       return one_of({"fence.acq_rel.cluster", "fence.proxy.async", "fence.shared.release", "fence.shared.acquire",
                      "fence.proxy.async.release", "fence.proxy.async.acquire", "fence.proxy.async.shared::cta",
-                     "fence.proxy.async.global", "fence.acq_rel.gpu", "fence.mbarrier_init"},
+                     "fence.proxy.async.global", "fence.acq_rel.gpu", "fence.mbarrier_init", "fence.acq_rel.cta"},
                     value);
     case 'o': return value == 8 ? "exch" : name_of(static_cast<Reduction>(value));
     case 'a': return one_of({"relaxed", "acquire", "release", "acq_rel"}, value);
     case 'b': return one_of({"cta", "cluster", "gpu"}, value);
+    case 'F': return to_text(AtomicCode{static_cast<uint8_t>(value)}.form());
+    case 'L': {
+      const AtomicForm atomic = AtomicCode{static_cast<uint8_t>(value)}.form();
+      return fmt::format("{}.{}", atomic.order == MemoryOrder::relaxed ? "relaxed" : "ordered",
+                         scope_name(atomic.scope));
+    }
+    case 'R': return one_of({"add.u32", "max.s32", "inc.u32", "and.b32", "min.u32", "add.u64"}, value);
     case 'h': return one_of({"idx", "bfly", "up", "down"}, value);
     case 'w': return fmt::format("{} threads", 32 * value);
     case 'x': return value != 0 ? ".relaxed" : "";
@@ -92,6 +113,36 @@ std::string lanes_text(uint32_t lanes) {
 }
 
 }  // namespace
+
+AtomicForm AtomicCode::form() const {
+  struct Kind {
+    Atomic operation;
+    AtomicType type;
+  };
+  using Type = AtomicType;
+  static constexpr Kind kinds[16] = {{Atomic::add, Type::u32},
+                                     {Atomic::max, Type::u32},
+                                     {Atomic::min, Type::s32},
+                                     {Atomic::inc, Type::u32},
+                                     {Atomic::dec, Type::u32},
+                                     {Atomic::bit_and, Type::b32},
+                                     {Atomic::bit_or, Type::b32},
+                                     {Atomic::bit_xor, Type::b32},
+                                     {Atomic::exchange, Type::b32},
+                                     {Atomic::compare_exchange, Type::b32},
+                                     {Atomic::add, Type::u64},
+                                     {Atomic::max, Type::s64},
+                                     {Atomic::add, Type::f32},
+                                     {Atomic::add, Type::f16x2},
+                                     {Atomic::compare_exchange, Type::b16},
+                                     {Atomic::exchange, Type::b128}};
+  const Kind& kind = kinds[bits & 15];
+  AtomicForm form{kind.operation, kind.type};
+  form.returns = (bits & 16) == 0 || kind.operation >= Atomic::exchange;
+  form.order = (bits & 32) == 0 ? MemoryOrder::relaxed : form.returns ? MemoryOrder::acq_rel : MemoryOrder::release;
+  form.scope = static_cast<MemoryScope>(bits >> 6);
+  return form;
+}
 
 const char* to_string(Domain domain) { return domain_names[static_cast<uint32_t>(domain)]; }
 uint32_t parse_domain(std::string_view name) {

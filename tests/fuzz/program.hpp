@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/types/atomic.hpp"
+
 namespace warploom::loom::fuzz {
 
 enum class Domain : uint8_t {
@@ -35,9 +37,10 @@ uint32_t parse_domain(std::string_view name);
 //
 // Operands are four small numbers and a large one. A letter says what each is: B mbarrier, C shared cell, G global
 // cell, W word of a cell, R rank in the cluster, S scope (0 cta, 1 cluster), m and a digit: one of so many forms, I
-// named barrier, T warps of a named barrier, K steps to skip, O operand, D columns of tensor memory, '-' unused; of the
-// large one: P phases, N arrivals, Y bytes, V a value, M lanes, Q pending groups, X number of columns or registers. A
-// capital L in front: all lanes of the warp execute it together.
+// named barrier, T warps of a named barrier, K steps to skip, O operand, D columns of tensor memory, A what an atomic
+// or an ordered access does (AtomicCode), '-' unused; of the large one: P phases, N arrivals, Y bytes, V a value, M
+// lanes, Q pending groups, X number of columns or registers. A capital L in front: all lanes of the warp execute it
+// together.
 #define WARPLOOM_FUZZ_OPERATIONS(X)                                                                       \
   X(store, "CWm2-V", "st.shared cell{0}.{1} = {4}{2:s}")                                                  \
   X(load, "CW--.", "r = ld.shared cell{0}.{1}")                                                           \
@@ -68,10 +71,17 @@ uint32_t parse_domain(std::string_view name);
   X(cp_arrive, "Bm2--.", "cp.async.mbarrier.arrive{1:i} bar{0}")                                          \
   X(cp_commit, "----.", "cp.async.commit_group")                                                          \
   X(cp_wait, "----Q", "cp.async.wait_group {4}")                                                          \
-  X(fence, "ma---.", "{0:f}")                                                                             \
+  X(fence, "mb---.", "{0:f}")                                                                             \
   X(fetch, "CWRm9V", "r = atom.shared::cluster.{3:o} cell{0}.{1}@{2}, {4}")                               \
   X(compare_exchange, "CWRm3V", "r = atom.shared::cluster.cas cell{0}.{1}@{2}, {3}, {4}")                 \
   X(fetch_global, "GWm4m3V", "r = atom.global.add.{2:a}.{3:b} g{0}.{1}, {4}")                             \
+  X(atomic, "CWRAV", "{3:F}, shared cell{0}.{1}@{2}, {4}")                                                \
+  X(atomic_global, "GW-AV", "{3:F}, global g{0}.{1}, {4}")                                                \
+  X(load_ordered, "CWRA.", "r = ld.{3:L} cell{0}.{1}@{2}")                                                \
+  X(store_ordered, "CWRAV", "st.{3:L} cell{0}.{1}@{2} = {4}")                                             \
+  X(load_ordered_global, "GW-A.", "r = ld.{3:L} g{0}.{1}")                                                \
+  X(store_ordered_global, "GW-AV", "st.{3:L} g{0}.{1} = {4}")                                             \
+  X(reduce_async, "CBRm6V", "red.async.{3:R} cell{0}@{2}, {4} -> bar{1}@{2}")                             \
   X(init, "B---N", "mbarrier.init bar{0}, {4}")                                                           \
   X(invalidate, "B---.", "mbarrier.inval bar{0}")                                                         \
   X(arrive, "BRS-N", "arrive bar{0}@{1} x{4}{2:S}")                                                       \
@@ -127,6 +137,13 @@ uint32_t parse_domain(std::string_view name);
   X(grid_launch, "----.", "griddepcontrol.launch_dependents")                                             \
   X(skip, "m4K--V", "if (r {0:q} {4}) skip {1}")                                                          \
   X(leave, "----.", "exit")
+
+/// Of an atomic: what, whether it answers, its order and its scope. A load or store with an order has the last two.
+struct AtomicCode {
+  uint8_t bits = 0;
+  AtomicForm form() const;
+  uint32_t bytes() const { return size_of(form()); }
+};
 
 enum class Op : uint8_t {
 #define X(name, operands, text) name,

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "loom/probe_kernel.hpp"
 #include "loom/exec/random.hpp"
+#include "loom/probe_kernel.hpp"
 #include "warploom/arch/tmem.hpp"
 #include "warploom/arch/wgmma.hpp"
 #include "warploom/loom/native.hpp"

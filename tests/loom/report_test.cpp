@@ -256,7 +256,7 @@ TEST(ReportJson, AllFactsInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"format", "kernel", "cluster", "clean", "findings", "waiting", "schedule",
-                                            "mutation"}));
+                                            "mutation", "warnings"}));
   EXPECT_EQ(json["kernel"], "blockwise_fp8");
   EXPECT_EQ(json["clean"], false);
   EXPECT_EQ(json["findings"][0]["code"], "DEADLOCK");

@@ -1,6 +1,7 @@
 // st.async: what one CTA sends from its registers arrives in another's shared memory before the barrier says so, under
 // every schedule; and each rule around it is noticed.
 #include "loom/probe_kernel.hpp"
+#include "warploom/arch/cluster_memory.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -85,6 +86,111 @@ TEST(StoreAsync, LandsInACtaThatHasExited) {
   expect_finding(run(pair, kernel, true, with({Policy::lazy})), here,
                  {"EXIT-REMOTE", {"st.async lands in CTA 0, which has exited"}});
   always_clean(pair, kernel, false);
+}
+
+// ---- red.async, and the smaller forms of st.async
+
+TEST(StoreAsync, SmallerForms) {
+  const auto kernel = [](bool) {
+    auto& s = shared<Storage>();
+    start(s);
+    const SharedAddress there = map_to_rank(shared_address(s.received), 0), full = map_to_rank(address(s.full[0]), 0);
+    if (lane_index() == 0 && cluster_rank() == 1) {
+      store_async(there, 1.5f, full);
+      store_async(there + 8, uint64_t{0x2'0000'0003}, full);
+    }
+    if (cluster_rank() == 0) {
+      if (lane_index() == 0) mbarrier_arrive_expect_tx(address(s.full[0]), 12);
+      mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+      EXPECT_EQ(load_shared(&s.received[0][0]), __builtin_bit_cast(uint32_t, 1.5f));
+      EXPECT_EQ(load_shared(&s.received[0][2]), 3u);
+      EXPECT_EQ(load_shared(&s.received[0][3]), 2u);
+    }
+    cluster_sync();
+  };
+  always_clean(pair, kernel, true);
+}
+
+TEST(ReduceAsync, AddsUpBeforeTheBarrierSaysSo) {
+  const auto kernel = [](bool) {
+    auto& s = shared<Storage>();
+    const uint32_t lane = lane_index();
+    if (lane == 0 && cluster_rank() == 0) {
+      for (uint32_t i = 0; i < 4; ++i) store_shared(&s.received[0][i], i == 2 ? 5u : 0u);
+      store_shared(reinterpret_cast<uint64_t*>(s.received[1]), uint64_t{0xffff'ffff});
+    }
+    start(s);
+    const SharedAddress there = map_to_rank(shared_address(s.received), 0), full = map_to_rank(address(s.full[0]), 0);
+    if (cluster_rank() == 1) {
+      reduce_async<Atomic::add>(there, lane, full);
+      reduce_async<Atomic::bit_or>(there + 4, 1u << lane, full);
+      reduce_async<Atomic::min>(there + 8, static_cast<int32_t>(lane) - 9, full);
+      reduce_async<Atomic::inc>(there + 12, 9u, full);
+      reduce_async<Atomic::add>(there + 16, uint64_t{1}, full);
+    } else {
+      if (lane == 0) mbarrier_arrive_expect_tx(address(s.full[0]), 32 * (4 * 4 + 8));
+      mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+      EXPECT_EQ(load_shared(&s.received[0][0]), 496u);
+      EXPECT_EQ(load_shared(&s.received[0][1]), ~0u);
+      EXPECT_EQ(load_shared(&s.received[0][2]), static_cast<uint32_t>(-9));
+      EXPECT_EQ(load_shared(&s.received[0][3]), 2u);  // 32 steps of a counter that goes 0..9
+      EXPECT_EQ(load_shared(reinterpret_cast<uint64_t*>(s.received[1])), 0x1'0000'001fu);
+    }
+    cluster_sync();
+  };
+  for (const Schedule& schedule : schedules(pair))
+    for (const bool check : {false, true}) {
+      SCOPED_TRACE(schedule.text());
+      Options options = with(schedule);
+      options.check = check;
+      expect_clean(run(pair, kernel, true, options));
+    }
+}
+
+TEST(ReduceAsync, RulesOfAnAddress) {
+  rule(pair,
+       [](bool buggy) {
+         auto& s = shared<Storage>();
+         start(s);
+         if (lane_index() == 0) store_shared(&s.received[0][1], 0u);
+         if (lane_index() == 0) mbarrier_arrive_expect_tx(address(s.full[0]), 4);
+         cluster_sync();
+         const SharedAddress there = map_to_rank(shared_address(s.received), 1 - cluster_rank());
+         if (lane_index() == 0)
+           OFFENDING(reduce_async<Atomic::add>(there + (buggy ? 2 : 4), 1u,
+                                               map_to_rank(address(s.full[0]), 1 - cluster_rank())));
+         if (!buggy) mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+         cluster_sync();
+       },
+       {"STORE-RULE", {"red.async writes 4 bytes", "multiple of 4"}});
+}
+
+/// What it adds to must be there before it is issued, and is seen by who waits for the barrier.
+TEST(ReduceAsync, TheReaderWaits) {
+  const auto kernel = [](bool buggy) {
+    auto& s = shared<Storage>();
+    if (lane_index() == 0) store_shared(&s.received[0][0], 0u);
+    start(s);
+    if (lane_index() == 0 && cluster_rank() == 1)
+      reduce_async<Atomic::add>(map_to_rank(shared_address(s.received), 0), 1u, map_to_rank(address(s.full[0]), 0));
+    if (lane_index() == 0 && cluster_rank() == 0) {
+      mbarrier_arrive_expect_tx(address(s.full[0]), 4);
+      if (!buggy) mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+      OFFENDING((void)load_shared(&s.received[0][0]));
+      if (buggy) mbarrier_wait<Scope::cluster>(address(s.full[0]), 1);
+    }
+    cluster_sync();
+  };
+  for (const bool buggy : {true, false})
+    for (const Schedule& schedule : schedules(pair)) {
+      Options options = with(schedule);
+      options.check = true;
+      const Outcome outcome = run(pair, kernel, buggy, options);
+      if (buggy)
+        expect_finding(outcome, pair, {"RACE-SMEM", {"red.async"}, false});
+      else
+        expect_clean(outcome);
+    }
 }
 
 }  // namespace

@@ -138,5 +138,189 @@ TEST(TensorMapEdit, NeedsAlignedSharedMemory) {
        {"TMA-RULE", {"128 aligned bytes"}});
 }
 
+// ---- maps from nothing, maps in global memory, and who may fence
+
+static_assert(tma_type_of_elemtype(7) == TmaType::f32 && tma_type_of_elemtype(8) == TmaType::f32_ftz &&
+              tma_type_of_elemtype(9) == TmaType::f64 && tma_type_of_elemtype(10) == TmaType::bf16 &&
+              tma_type_of_elemtype(11) == TmaType::tf32);
+
+/// A map of rows of 32 words, from zeros: set(field, which, value) for each.
+template <class Set>
+WARPLOOM_FN void fill_in(const uint32_t* words, Set&& set) {
+  using Field = TensorMapField;
+  set(Field::address, 0, reinterpret_cast<uintptr_t>(words));
+  set(Field::rank, 0, 2);
+  set(Field::size, 0, 32);
+  set(Field::size, 1, 4);
+  set(Field::stride, 0, 128);
+  set(Field::box, 0, 32);
+  set(Field::box, 1, 2);
+  set(Field::element_stride, 0, 1);
+  set(Field::element_stride, 1, 1);
+  set(Field::type, 0, static_cast<uint64_t>(tma_type_of_elemtype(2)));
+  set(Field::interleave, 0, 0);
+  set(Field::swizzle_mode, 0, 3);
+  set(Field::swizzle_atomicity, 0, 1);
+  set(Field::fill, 0, 0);
+}
+
+enum class Bug : uint8_t { none, no_release, no_acquire, early_acquire, other_cta, missing_field };
+
+struct Made {
+  TensorMap* map;
+  const uint32_t* words;
+  uint32_t* out;
+  Bug bug;
+};
+struct MadeStorage {
+  alignas(1024) uint32_t box[64];
+  alignas(128) TensorMap draft;
+  Mbarrier full[1];
+};
+struct MadeMemory {
+  alignas(128) std::array<uint32_t, 128> words;
+  alignas(128) std::array<TensorMap, 1> map{};
+  alignas(128) std::array<uint32_t, 64> out{};
+  MadeMemory() { std::iota(words.begin(), words.end(), 100u); }
+  Launch launch(uint32_t ctas = 1) {
+    return {.grid = {ctas},
+            .cluster = {ctas},
+            .threads = 64,
+            .shared_bytes = sizeof(MadeStorage),
+            .tensors = {{words.data(), sizeof(words), Access::read, "words"},
+                        {map.data(), sizeof(map), Access::write, "map"},
+                        {out.data(), sizeof(out), Access::write, "out"}}};
+  }
+};
+
+/// Thread 32 loads two rows through the map and writes down what came.
+WARPLOOM_FN void load_through(const Made& p, MadeStorage& s) {
+  mbarrier_arrive_expect_tx(address(s.full[0]), sizeof(s.box));
+  tma_load<1>(address(s.box), *p.map, address(s.full[0]), {0, 1});
+  mbarrier_wait(address(s.full[0]), 1);
+  for (uint32_t i = 0; i < 64; ++i) store_global(p.out + i, load_shared(&s.box[i]));
+}
+
+/// Each bug is found under every schedule with the checker, the kernel without one is clean and brings the rows.
+template <class Kernel>
+void made_rule(uint32_t ctas, Kernel probed, std::initializer_list<std::pair<Bug, const char*>> bugs) {
+  std::vector<std::pair<Bug, const char*>> all{{Bug::none, ""}};
+  all.insert(all.end(), bugs);
+  for (const auto& [bug, code] : all)
+    for (const Schedule& schedule : schedules())
+      for (const bool check : {true, false}) {
+        if (bug != Bug::none && !check) continue;
+        SCOPED_TRACE(schedule.text() + " bug " + std::to_string(static_cast<int>(bug)));
+        MadeMemory memory;
+        const Launch launch = memory.launch(ctas);
+        Options options = with(schedule);
+        options.check = check;
+        const Made made{memory.map.data(), memory.words.data(), memory.out.data(), bug};
+        const Outcome outcome = run(launch, probed, made, options);
+        if (bug != Bug::none) {
+          expect_finding(outcome, launch, {code, {}, false});
+          continue;
+        }
+        expect_clean(outcome);
+        for (uint32_t i = 0; i < 64; ++i) {
+          const uint32_t at = 0x400 + 4 * i, place = at ^ (at >> 7 & 3) << 5;  // 128 bytes, atoms of 32
+          EXPECT_EQ(memory.out[(place - 0x400) / 4], 132 + i) << i;
+        }
+      }
+}
+
+TEST(TensorMapEdit, AMapFromZerosInSharedMemory) {
+  made_rule(1,
+            [](const Made& p) {
+              auto& s = shared<MadeStorage>();
+              if (thread_index() < 16) store_shared(&s.draft.opaque[thread_index()], uint64_t{0});
+              init_barriers(s.full, 1);
+              if (warp_index() == 0) {
+                if (lane_index() == 0)
+                  fill_in(p.words, [&](TensorMapField field, uint32_t which, uint64_t value) {
+                    if (p.bug != Bug::missing_field || field != TensorMapField::element_stride)
+                      native::tensor_map_replace(address(s.draft).value, field, which, value);
+                  });
+                syncwarp();
+                publish_tensor_map(p.map, address(s.draft));
+              }
+              syncthreads();
+              if (thread_index() == 32) {
+                if (p.bug != Bug::no_acquire) acquire_tensor_map(*p.map);
+                load_through(p, s);
+              }
+              syncthreads();
+            },
+            {{Bug::no_acquire, "TMA-RULE"}, {Bug::missing_field, "TMA-RULE"}});
+}
+
+/// One warp fences for the CTA, and another one uses the map behind a barrier.
+TEST(TensorMapEdit, AnAcquireByAnotherThread) {
+  made_rule(2,
+            [](const Made& p) {
+              auto& s = shared<MadeStorage>();
+              if (thread_index() < 16) store_shared(&s.draft.opaque[thread_index()], uint64_t{0});
+              init_barriers(s.full, 1);
+              if (warp_index() == 0 && cluster_rank() == 0) {
+                if (lane_index() == 0)
+                  fill_in(p.words, [&](TensorMapField field, uint32_t which, uint64_t value) {
+                    native::tensor_map_replace(address(s.draft).value, field, which, value);
+                  });
+                syncwarp();
+                publish_tensor_map(p.map, address(s.draft));
+              }
+              cluster_sync();
+              const uint32_t fencing = p.bug == Bug::other_cta ? 1 : 0;
+              if (thread_index() == 0 && cluster_rank() == fencing) acquire_tensor_map(*p.map);
+              if (p.bug != Bug::no_acquire) cluster_sync();
+              if (thread_index() == 32 && cluster_rank() == 0) load_through(p, s);
+              cluster_sync();
+            },
+            {{Bug::no_acquire, "TMA-RULE"}, {Bug::other_cta, "TMA-RULE"}});
+}
+
+TEST(TensorMapEdit, AMapThatIsChangedWhereItIsUsed) {
+  made_rule(1,
+            [](const Made& p) {
+              auto& s = shared<MadeStorage>();
+              init_barriers(s.full, 1);
+              if (thread_index() == 0) {
+                fill_in(p.words, [&](TensorMapField field, uint32_t which, uint64_t value) {
+                  native::tensor_map_replace_global(p.map, field, which, value);
+                });
+                if (p.bug != Bug::no_release) release_tensor_maps();
+              }
+              syncthreads();
+              if (thread_index() == 32) {
+                if (p.bug != Bug::no_acquire) acquire_tensor_map(*p.map);
+                load_through(p, s);
+              }
+              syncthreads();
+            },
+            {{Bug::no_release, "TMA-RULE"}, {Bug::no_acquire, "TMA-RULE"}});
+}
+
+/// The bytes of a draft, stored by an ordinary thread: nothing but the checker knows what they are.
+TEST(TensorMapEdit, AMapThatIsStoredByAThread) {
+  made_rule(1,
+            [](const Made& p) {
+              auto& s = shared<MadeStorage>();
+              if (thread_index() < 16) store_shared(&s.draft.opaque[thread_index()], uint64_t{0});
+              init_barriers(s.full, 1);
+              if (thread_index() == 32) {
+                fill_in(p.words, [&](TensorMapField field, uint32_t which, uint64_t value) {
+                  native::tensor_map_replace(address(s.draft).value, field, which, value);
+                });
+                for (uint32_t i = 0; i < 16; ++i) store_global(&p.map->opaque[i], load_shared(&s.draft.opaque[i]));
+                if (p.bug == Bug::early_acquire) acquire_tensor_map(*p.map);
+                if (p.bug != Bug::no_release) release_tensor_maps();
+                if (p.bug != Bug::no_acquire && p.bug != Bug::early_acquire) acquire_tensor_map(*p.map);
+                load_through(p, s);
+              }
+              syncthreads();
+            },
+            {{Bug::no_release, "PROXY"}, {Bug::no_acquire, "PROXY"}, {Bug::early_acquire, "PROXY"}});
+}
+
 }  // namespace
 }  // namespace warploom::loom

@@ -94,7 +94,7 @@ class Report(unittest.TestCase):
         self.assertIn("REFUTED: e2m1_container_shift of src/loom/units/unconfirmed.hpp is not what this chip does "
                       "(cp-128x256b-b4 differs)", text)
         self.assertIn("confirmed: layout_g_lane_step (ws-32)\n", text)
-        self.assertNotIn("confirmed", self.report(self.log("arch_check"))[1])  # which decides none of them
+        self.assertNotIn("confirmed", self.report(self.log("wgmma_check"))[1])  # which decides none of them
 
     def test_against_another_result(self):
         result = self.folder / "result.json"

@@ -1,11 +1,12 @@
-// Plain accesses to the shared memory of any CTA of the cluster (hardware.md §6.2). A CTA must not exit while others
-// may still come: end with cluster_sync.
+// Plain accesses to the shared memory of any CTA of the cluster, and atomics on it (hardware.md §6.2). A CTA must not
+// exit while others may still come: end with cluster_sync.
 //
 //   const SharedAddress theirs = map_to_rank(shared_address(&counter), 0);
 //   const uint32_t ticket = fetch_cluster<Atomic::add>(theirs, 1);
 #pragma once
 
 #include "warploom/arch/shared.hpp"
+#include "warploom/types/atomic.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -18,14 +19,23 @@ WARPLOOM_FN T load_cluster(SharedAddress source) noexcept;
 template <class T>
 WARPLOOM_FN void store_cluster(SharedAddress destination, T value) noexcept;
 
-/// inc and dec wrap as in types/reduction.hpp.
-enum class Atomic : uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exchange };
+/// atom.ORDER.SCOPE.shared::cluster.OP: returns what was there before. T as in arch/atomic.hpp.
+template <Atomic operation, MemoryOrder order = MemoryOrder::acq_rel, MemoryScope scope = MemoryScope::cluster,
+          class T = uint32_t>
+WARPLOOM_FN T fetch_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept;
+/// red.ORDER.SCOPE.shared::cluster.OP: the same, and nobody learns what was there
+template <Atomic operation, MemoryOrder order = MemoryOrder::relaxed, MemoryScope scope = MemoryScope::cluster,
+          class T = uint32_t>
+WARPLOOM_FN void reduce_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept;
+/// atom.ORDER.SCOPE.shared::cluster.cas: writes `desired` where `expected` was; returns what was there before
+template <MemoryOrder order = MemoryOrder::acq_rel, MemoryScope scope = MemoryScope::cluster, class T = uint32_t>
+WARPLOOM_FN T compare_exchange_cluster(SharedAddress destination, std::type_identity_t<T> expected,
+                                       std::type_identity_t<T> desired) noexcept;
 
-/// atom.acq_rel.cluster.shared::cluster.OP.u32 (and, or, xor and exch: .b32): returns what was there before
-template <Atomic operation>
-WARPLOOM_FN uint32_t fetch_cluster(SharedAddress destination, uint32_t value) noexcept;
-/// atom.acq_rel.cluster.shared::cluster.cas.b32: writes `desired` where `expected` was; returns what was there before
-WARPLOOM_FN uint32_t compare_exchange_cluster(SharedAddress destination, uint32_t expected, uint32_t desired) noexcept;
+/// red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.OP: on a word of any CTA of the cluster; its
+/// bytes count on a barrier of that CTA once that is done. T is uint32_t, int32_t, or uint64_t for sums.
+template <Atomic operation, class T>
+WARPLOOM_FN void reduce_async(SharedAddress destination, T value, SharedAddress barrier) noexcept;
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
 

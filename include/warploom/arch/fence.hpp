@@ -9,8 +9,10 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
-/// fence.acq_rel.cluster
+/// fence.acq_rel.{cta,cluster,sys}; fence.acq_rel.gpu is in arch/atomic.hpp
+WARPLOOM_FN void fence_cta() noexcept;
 WARPLOOM_FN void fence_cluster() noexcept;
+WARPLOOM_FN void fence_system() noexcept;
 /// fence.proxy.async: both directions, every state space
 WARPLOOM_FN void fence_proxy_async() noexcept;
 /// fence.release.sync_restrict::shared::cta.cluster

@@ -48,9 +48,15 @@ WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count = 1)
 /// barrier guards. The loom's lanes then need not wait there one by one.
 template <Scope scope = Scope::cta, bool before_wgmma = false>
 WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept;
+/// The same by parity: returns once the phase under way is not of this parity, 0 or 1. For kernels that keep a bit and
+/// turn it round instead of counting; a thread that has fallen two phases behind is misled (hardware.md §1.3).
+template <Scope scope = Scope::cta, bool before_wgmma = false>
+WARPLOOM_FN void mbarrier_wait_parity(SharedAddress barrier, uint32_t parity) noexcept;
 /// One mbarrier.test_wait.parity: has the phase completed?
 template <Scope scope = Scope::cta>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept;
+template <Scope scope = Scope::cta>
+WARPLOOM_FN bool mbarrier_test_parity(SharedAddress barrier, uint32_t parity) noexcept;
 /// The same as a hint, which may spare a wait and decides nothing else: `Ready ready = mbarrier_poll(b, n); ...
 /// mbarrier_wait_unless(ready, b, n)`. Whoever relies on the phase does so from the second on, which is as good as a
 /// wait: the barrier must not have moved on. The answer cannot be looked at: what a program does must not depend on how

@@ -42,6 +42,9 @@ WARPLOOM_FN void store_shared(T* destination, T value) noexcept;
 /// st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32: 16 bytes to any CTA of the cluster; once they are
 /// there, they count on a barrier of that CTA.
 WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept;
+/// ... .b32, .b64: a value of 4 or 8 bytes
+template <class T>
+WARPLOOM_FN void store_async(SharedAddress destination, T value, SharedAddress barrier) noexcept;
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch
 

@@ -3,7 +3,7 @@
 //
 //   tensor_map_set_address(draft, pointer);       // one thread, on a copy in shared memory
 //   publish_tensor_map(global, draft);            // the whole warp
-//   acquire_tensor_map(*global);                  // every thread that will use it, then ...
+//   acquire_tensor_map(*global);                  // who will use it, or a thread of the CTA that tells them; then ...
 //   tma_load<1>(slot, *global, full, {0, 0});
 #pragma once
 
@@ -37,6 +37,8 @@ WARPLOOM_FN void tensor_map_set_swizzle(SharedAddress map) noexcept;
 
 /// tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned: copies the 128 bytes
 WARPLOOM_FN void publish_tensor_map(TensorMap* destination, SharedAddress map) noexcept;
+/// fence.proxy.tensormap::generic.release.gpu: publishes a map that the thread has written to global memory itself
+WARPLOOM_FN void release_tensor_maps() noexcept;
 /// fence.proxy.tensormap::generic.acquire.gpu [map], 128
 WARPLOOM_FN void acquire_tensor_map(const TensorMap& map) noexcept;
 

@@ -94,6 +94,9 @@ struct Options {
   /// Follows every access and every barrier: races, fences, phases that only this schedule makes come out right.
   bool check = false;
   std::vector<Suppression> suppressed = {};
+  /// The kernel is not ours to change: findings that say no more than that it relies on what the manual does not
+  /// promise are warnings (docs/reports.md, Warnings), and the run goes on.
+  bool foreign = false;
   bool record_events = false;
   bool record_sites = false;  ///< fill Outcome::sites
   std::optional<Mutation> mutation = {};

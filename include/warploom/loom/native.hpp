@@ -40,11 +40,11 @@ uint32_t map_to_rank(uint32_t address, uint32_t rank) noexcept;
 /// A load or store: where its bytes are. Reports one that leaves the CTA's dynamic shared memory. A scheduling point of
 /// seeded schedules. `value`: what a store is about to write.
 void* shared_memory(const void* address, size_t bytes, bool write, const void* value = nullptr) noexcept;
-void store_async(uint32_t destination, const uint32_t (&words)[4], uint32_t barrier) noexcept;
+/// Of 4, 8 or 16 bytes.
+void store_async(uint32_t destination, const void* value, uint32_t bytes, uint32_t barrier) noexcept;
 
 // Global memory: reports an address outside the launch's tensors.
 void check_global(const void* address, size_t bytes, bool write, const void* value = nullptr) noexcept;
-uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept;
 void fence(MemoryScope scope) noexcept;    ///< fence.acq_rel
 void fence_shared(bool release) noexcept;  ///< one of a cluster's shared memory alone
 
@@ -111,12 +111,10 @@ void mbarrier_arrive_drop_expect_tx(uint32_t barrier, uint32_t bytes) noexcept;
 
 // Shared memory of any CTA of the cluster
 uint32_t rank_of(uint32_t address) noexcept;
-enum class ClusterAccess : uint8_t { load, store, atomic };
+/// What orders the last three is the front end's to say (loom/atomics.hpp).
+enum class ClusterAccess : uint8_t { load, store, atomic, ordered_load, ordered_store };
 /// Where it is; reports an address that is not aligned, not in the cluster, or of a CTA that has exited.
 void* cluster_memory(uint32_t address, uint32_t bytes, bool write) noexcept;
-uint32_t fetch_cluster(Reduction operation, uint32_t address, uint32_t value) noexcept;
-uint32_t exchange_cluster(uint32_t address, uint32_t value) noexcept;
-uint32_t compare_exchange_cluster(uint32_t address, uint32_t expected, uint32_t desired) noexcept;
 
 // Fences
 enum class ProxyFence : uint8_t { all, shared, global, release, acquire };
@@ -137,6 +135,9 @@ void bulk_wait_group(uint32_t pending, bool read_only) noexcept;
 
 void tensor_map_replace(uint32_t map, TensorMapField field, uint32_t which, uint64_t value) noexcept;
 void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept;
+/// tensormap.replace on a map in global memory, and the fence that publishes what the thread has changed there.
+void tensor_map_replace_global(TensorMap* map, TensorMapField field, uint32_t which, uint64_t value) noexcept;
+void release_tensor_maps() noexcept;
 void acquire_tensor_map(const TensorMap& map) noexcept;
 
 // Bulk copies without tensor map

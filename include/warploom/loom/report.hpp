@@ -84,6 +84,10 @@ struct FindingSide {
   Location at = {};
 };
 
+/// Of foreign code (Options::foreign), what only relies on more than the manual promises is a warning: the run goes on.
+enum class Severity : uint8_t { error, warning };
+const char* to_string(Severity severity);
+
 struct Finding {
   std::string code = {};     ///< "DEADLOCK", "ARRIVE-OVERFLOW", "PHASE", ... (docs/reports.md)
   std::string message = {};  ///< one sentence
@@ -91,15 +95,19 @@ struct Finding {
   Location at = {};
   std::vector<std::string> notes = {};
   std::vector<FindingSide> sides = {};
+  Severity severity = Severity::error;
+  std::string clause = {};  ///< of a warning: what the manual says
+  uint64_t times = 1;       ///< of a warning: how often, from these places
 };
 
 struct Report {
   std::string kernel = {};
   uint32_t cluster = 0;  ///< the cluster all of this is about: the first that failed
   std::vector<Finding> findings = {};
-  std::vector<Waiter> waiting = {};  ///< filled when the run stood still or met a limit
-  std::string schedule = {};         ///< replays the run
-  std::string mutation = {};         ///< the mutation in force, "" for the kernel as written
+  std::vector<Waiter> waiting = {};    ///< filled when the run stood still or met a limit
+  std::string schedule = {};           ///< replays the run
+  std::string mutation = {};           ///< the mutation in force, "" for the kernel as written
+  std::vector<Finding> warnings = {};  ///< of all clusters, each place once; they end no run and fail none
 
   bool clean() const { return findings.empty(); }
 };

@@ -101,6 +101,7 @@ struct Verdict {
   Schedule schedule = {};                    ///< the shortest found that fails
   std::vector<Point> points = {};            ///< what the run depends on, each place once
   uint64_t suppressed = 0;                   ///< findings let pass
+  std::vector<Finding> warnings = {};        ///< of all runs, each place once; only of foreign code
   Exploration exploration = {};
   Launched launched = {};
   uint32_t deviations = 0;  ///< CheckOptions::deviations

@@ -45,6 +45,25 @@ struct TmaCoordinates {
 };
 
 /// What tensormap.replace can change (arch/tensor_map_edit.hpp).
-enum class TensorMapField : uint8_t { address, rank, size, box, stride, element_stride, type, fill, swizzle };
+enum class TensorMapField : uint8_t {
+  address,
+  rank,
+  size,
+  box,
+  stride,
+  element_stride,
+  type,
+  fill,
+  swizzle,            ///< as in Swizzle; or, as the instruction set has it, in two parts:
+  swizzle_mode,       ///< none, 32, 64 or 128 bytes
+  swizzle_atomicity,  ///< of 128 bytes: atoms of 16, 32, 32 with flipped halves, or 64 bytes
+  interleave,         ///< none, 16 or 32 bytes
+};
+
+/// .elemtype of tensormap.replace numbers the types in another order than the driver (hardware.md §2.2).
+constexpr TmaType tma_type_of_elemtype(uint32_t code) {
+  constexpr TmaType others[] = {TmaType::f32_ftz, TmaType::f64, TmaType::bf16};
+  return code >= 8 && code <= 10 ? others[code - 8] : static_cast<TmaType>(code);
+}
 
 }  // namespace warploom

@@ -117,9 +117,9 @@ bool release_any_held(Cluster& cluster) {
   return true;
 }
 
-void answered(Thread& thread, Pc pc, const void* word, const char* operation, uint32_t answer, bool changed) {
+void answered(Thread& thread, Pc pc, const void* word, const char* operation, uint64_t answer, bool changed) {
   Cluster& cluster = *thread.cluster;
-  if (changed && !cluster.choices.spinners.empty()) wake_spinners(cluster, word);
+  if (changed) word_changed(cluster, word);
   // A thread that asks again and again would never let others run: it comes back when an atomic has changed the word,
   // or when nothing else can go on, asynchronous work included. Who asks several words in turn, or counts how often,
   // is known by the number of atomics: any that changes something may be what it waits for.
@@ -135,8 +135,10 @@ void answered(Thread& thread, Pc pc, const void* word, const char* operation, ui
 }
 
 void wake_spinners(Cluster& cluster, const void* word) {
+  // Operations of other sizes may be about a part of what is asked for: up to 16 bytes.
+  const auto near = [](const void* place) { return reinterpret_cast<uintptr_t>(place) / 16; };
   const auto asks = [&](const Held& spinner) {
-    return word == nullptr || spinner.object == nullptr || spinner.object == word;
+    return word == nullptr || spinner.object == nullptr || near(spinner.object) == near(word);
   };
   for (const Held& spinner : cluster.choices.spinners)
     if (asks(spinner)) cluster.wake(*spinner.thread, spinner.thread->time);
@@ -162,18 +164,22 @@ bool denies(const Thread& thread, const Barrier& barrier, const Question& questi
   return known->times++ < most_denials;
 }
 
-void visit(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch) {
+void visit(Thread& thread, Pc pc, const check::Watch::VisitOf& visit) {
   Cluster& cluster = *thread.cluster;
   check::Watch* const watch = cluster.watch();
+  const void* const object = visit.object;
   const Decision decision = next_decision(cluster);
   if (watch) cluster.choices.visitors.push_back({object, &thread, decision.point});
   if (decision.choice == Choice::order) cluster.choices.ordered.push_back({object, decision.order});
-  if (decision.choice == Choice::hold) hold(thread, pc, object, operation);
+  if (decision.choice == Choice::hold) hold(thread, pc, object, visit.operation);
   if (!cluster.choices.ordered.empty() && std::any_of(cluster.choices.ordered.begin(), cluster.choices.ordered.end(),
                                                       [&](const Ordered& at) { return at.object == object; }))
-    hold(thread, pc, object, operation, true);
-  if (watch)
-    watch->visited(thread, pc, object, operation, of_launch && cluster.launch().clusters.count() > 1, decision);
+    hold(thread, pc, object, visit.operation, true);
+  if (watch) {
+    check::Watch::VisitOf seen = visit;
+    seen.of_launch = visit.of_launch && cluster.launch().clusters.count() > 1;
+    watch->visited(thread, pc, seen, decision);
+  }
   release_held(cluster, object);
 }
 

@@ -13,6 +13,7 @@
 #include "loom/exec/choices.hpp"
 #include "loom/exec/endings.hpp"
 #include "loom/front/deferred.hpp"
+#include "loom/isa/vote.hpp"
 #include "loom/report/divergence.hpp"
 #include "loom/report/symbols.hpp"
 #include "types/no_throw.hpp"
@@ -126,7 +127,12 @@ void Cluster::thread_main(void* argument) {
 }
 
 void Cluster::run() {
+  mode.quick_memory = unwatched();
   begin(beats_);
+  if (mode.quick_memory) {
+    memory_.quick.shared_begin = window_start;
+    memory_.quick.shared_bytes = static_cast<uint32_t>(launch_.config->shared_bytes);
+  }
   const Policy policy = launch_.options->schedule.policy;
   while (!dead()) {
     if (policy == Policy::random && !pending.empty() && random.one_in(completion_odds)) {
@@ -135,6 +141,7 @@ void Cluster::run() {
     }
     Thread* thread = pick();
     if (thread == nullptr) {
+      if (answer_active_masks(*this)) continue;
       if (complete_one(*this, true)) continue;
       const uint64_t productive = steps() - polls.failed;
       // Others have done what they could: those that wait for a word look again, before anybody that is held back goes

@@ -50,7 +50,7 @@ class Cluster : public Scheduler {
   std::vector<RegisterWait> register_waiters;  ///< in the order they came
   LaunchControl launch_control;
   GridDependency grids;
-  std::map<const TensorMap*, PublishedMap> published;
+  std::map<const TensorMap*, ChangedMap> changed_maps;
   Polls polls;
   DeferredWork deferred;
   Choices choices;
@@ -63,6 +63,9 @@ class Cluster : public Scheduler {
   /// Set by a signal handler in the place of the thread that was running.
   Interruption interruption;
   uint64_t steps() const { return beats_.load(std::memory_order_relaxed) - first_beat_; }
+
+  /// Accesses need no call where nobody looks on and lanes do not give way to each other (front/quick_memory.cpp).
+  bool unwatched() const { return mode.plain && !watch_ && launch_.unfinished.empty(); }
 
   // ---- the running thread
   /// The running thread at the beginning of a call: accounted for what it has come to without one. Nothing else may be
@@ -107,6 +110,8 @@ class Cluster : public Scheduler {
   /// Records the finding and parks the thread for good.
   [[noreturn]] void fail(Thread& thread, Pc pc, const char* code, std::string message,
                          std::vector<std::string> notes = {});
+  /// The same, which returns where it is a warning (report/warnings.cpp).
+  void fail_or_warn(Thread& thread, Pc pc, const char* code, std::string message, std::vector<std::string> notes = {});
   /// In the handler of an exception that the machine met on the running thread's stack: the launch cannot go on. The
   /// scheduler throws it again, on the worker's own stack.
   [[noreturn]] void break_off();

@@ -14,6 +14,22 @@
 
 namespace warploom::loom {
 
+namespace {
+
+bool leaves_work(Thread& thread) {
+  for (const auto& group : thread.groups)
+    if (!group->read_waited)
+      return ends_run(thread, group->pc, "EXIT-PENDING",
+                      "a thread exits without waiting until its bulk stores have read shared memory",
+                      {"cp.async.bulk.wait_group(.read) 0 before the end of the role keeps the source alive"});
+  if (thread.open_group != nullptr)
+    return ends_run(thread, thread.open_group->pc, "EXIT-PENDING",
+                    "a thread exits with bulk stores that it never committed to a group");
+  return isa::wgmma_left_at_exit(thread);
+}
+
+}  // namespace
+
 void thread_exited(Thread& thread) {
   Cluster& cluster = *thread.cluster;
   check::Watch* const watch = cluster.watch();
@@ -27,28 +43,18 @@ void thread_exited(Thread& thread) {
   Warp& warp = *thread.warp;
   if (++warp.exited == warp.lanes.size()) close_role(warp, thread.time);
 
-  for (const auto& group : thread.groups) {
-    if (group->read_waited) continue;
-    add_finding(cluster, &thread, group->pc, "EXIT-PENDING",
-                "a thread exits without waiting until its bulk stores have read shared memory",
-                {"cp.async.bulk.wait_group(.read) 0 before the end of the role keeps the source alive"});
-    return;
-  }
-  if (thread.open_group != nullptr) {
-    add_finding(cluster, &thread, thread.open_group->pc, "EXIT-PENDING",
-                "a thread exits with bulk stores that it never committed to a group", {});
-    return;
-  }
-  if (isa::wgmma_left_at_exit(thread)) return;
+  if (leaves_work(thread)) return;
   if (watch) watch->left_barriers(thread, thread.cluster_arrived && thread.cluster_phase == cluster.barrier.phase);
   if (watch) watch->exited(thread);
   if (cluster.dead()) return;
   if (warp.exited == warp.lanes.size()) {
     ++cta.exited_warps;
     // __syncthreads waits for the threads that have not exited.
-    if (NamedBarrier& named = cta.named[0]; named.whole && named.arrived != 0 && isa::all_here(cta, named)) {
+    for (uint32_t id = 0; id < std::size(cta.named); ++id) {
+      NamedBarrier& named = cta.named[id];
+      if (!named.whole || named.arrived == 0 || !isa::all_here(cta, named)) continue;
       named.time = std::max(named.time, thread.time);
-      isa::complete_named_barrier(cta, 0);
+      isa::complete_named_barrier(cta, id);
     }
   }
   if (cta.alive == 0 && !cta.allocations.empty()) {

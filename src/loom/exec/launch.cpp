@@ -22,6 +22,7 @@
 #include "loom/isa/grid_dependency.hpp"
 #include "loom/observe/check/global_report.hpp"
 #include "loom/report/symbols.hpp"
+#include "loom/report/warnings.hpp"
 #include "types/no_throw.hpp"
 
 namespace warploom::loom {
@@ -343,6 +344,7 @@ Outcome Grid::outcome() {
     outcome.nominal_cycles = std::max(outcome.nominal_cycles, result.time);
     outcome.canceled += result.canceled;
     outcome.suppressed += result.let_pass;
+    add_warnings(outcome.report.warnings, std::move(result.report.warnings));
     for (const check::Watch::PointNote& point : result.points)
       outcome.points.push_back({point.operation, locate(point.pc), point.decision, point.may_hold, point.may_refuse});
     for (const ContestNote& contest : result.contests)
@@ -392,7 +394,10 @@ Outcome combine(std::vector<Outcome>& outcomes) {
   };
   for (size_t i = 1; i < outcomes.size(); ++i) {
     Outcome& next = outcomes[i];
+    std::vector<Finding> warnings = std::move(all.report.warnings);
+    add_warnings(warnings, std::move(next.report.warnings));
     if (all.ok()) all.report = std::move(next.report);
+    all.report.warnings = std::move(warnings);
     append(all.events, next.events);
     add(all.sites, next.sites);
     add(all.points, next.points);

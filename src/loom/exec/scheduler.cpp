@@ -32,6 +32,8 @@ void Scheduler::begin(std::atomic<uint64_t>& beats) {
   script_warp_ = nullptr;
   native::script.runs_ahead = mode.runs_ahead;
   native::script.beats = &beats;
+  memory_.quick = {};
+  native::quick_memory = &memory_.quick;
 }
 
 void Scheduler::enqueue(Thread& thread) {
@@ -150,6 +152,7 @@ void Scheduler::enter_warp(Warp& warp) {
   script.alias = warp.cta->alias;
   script.window_bytes = warp.cta->window_bytes;
   script.rank_bits = warp.cta->rank << rank_shift;
+  if (mode.quick_memory) memory_.quick.shared = warp.cta->window;
 }
 
 }  // namespace warploom::loom

@@ -30,7 +30,8 @@ class Scheduler {
     /// Lanes go on before a signal on their warp's behalf. Where work completes late, they would have to be held up
     /// behind it one by one.
     bool runs_ahead = false;
-    int skew = -1;  ///< the CTA that is held back
+    bool quick_memory = false;  ///< plain accesses need no call
+    int skew = -1;              ///< the CTA that is held back
   };
   Mode mode;
   Random random;

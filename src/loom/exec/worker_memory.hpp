@@ -11,6 +11,7 @@
 #include "loom/exec/fiber.hpp"
 #include "loom/exec/guard.hpp"
 #include "warploom/loom/launch.hpp"
+#include "warploom/loom/quick_memory.hpp"
 
 namespace warploom::loom {
 
@@ -55,6 +56,7 @@ class WorkerMemory {
   std::vector<std::vector<uint32_t>> tmem;
   uint32_t window_bytes = 0;
   AliasWindows aliases;
+  native::QuickMemory quick;
   bool has_run = false;  ///< a cluster has begun
 };
 

@@ -8,6 +8,7 @@
 #include "loom/exec/cluster.hpp"
 #include "loom/isa/mbarrier.hpp"
 #include "loom/isa/wgmma.hpp"
+#include "warploom/loom/parity.hpp"
 
 namespace warploom::loom {
 
@@ -23,6 +24,13 @@ const char* name_of(PostedKind kind) {
     case PostedKind::phase: return "mbarrier.wait";
   }
   return "";
+}
+
+/// How many phases a posted wait waits for: one by parity for what the barrier says when it is its turn.
+static uint32_t phases_of(const Posted& posted) {
+  if ((posted.b_descriptor & native::posted_parity) == 0) return static_cast<uint32_t>(posted.b_descriptor);
+  const uint64_t complete = static_cast<const Barrier*>(posted.barrier)->state.phase;
+  return static_cast<uint32_t>(complete + static_cast<uint64_t>((complete & 1) == (posted.b_descriptor & 1)));
 }
 
 void fail_beside(Thread& thread, Pc pc, const char* operation) {
@@ -116,7 +124,7 @@ class MachineTurn {
 bool phase_complete(Warp& warp, const Posted& posted) {
   check::Watch* const watch = warp.cluster->watch();
   auto& barrier = *static_cast<Barrier*>(posted.barrier);
-  const auto phases = static_cast<uint32_t>(posted.b_descriptor);
+  const uint32_t phases = phases_of(posted);
   if (!barrier.state.parity_passed((phases + 1) & 1)) {
     barrier.posted.push_back(&warp);
     return false;
@@ -207,7 +215,7 @@ void continue_each(Cluster& cluster) {
   cluster.deferred.continues = false;
 }
 
-void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint64_t phases) {
   Cluster& cluster = *thread.cluster;
   Posted& posted = post(thread, pc, PostedKind::phase);
   if (!posted.begun) {
@@ -258,11 +266,12 @@ void note_oldest_posted(Thread& thread) {
   const WholeWarp& whole = thread.warp->whole;
   const Posted& oldest = whole[0];
   if (whole.held_up && oldest.kind == PostedKind::phase) {
+    const uint32_t phases = phases_of(oldest);
     thread.wait = {.kind = WaitKind::mbarrier,
                    .pc = oldest.pc,
                    .barrier = static_cast<Barrier*>(oldest.barrier),
-                   .phases = oldest.b_descriptor,
-                   .parity = static_cast<uint32_t>(oldest.b_descriptor + 1) & 1};
+                   .phases = phases,
+                   .parity = (phases + 1) & 1};
     return;
   }
   thread.wait = {.kind = whole.held_up ? WaitKind::wgmma_group : WaitKind::warp_collective,

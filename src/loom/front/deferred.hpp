@@ -18,7 +18,7 @@ void go_on_with_posted(Warp& warp);
 void catch_up(Thread& thread);
 [[noreturn]] void fail_beside(Thread& thread, Pc pc, const char* operation);
 void post_sync(Thread& thread, Pc pc);
-void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases);
+void post_phase_wait(Thread& thread, Pc pc, uint32_t address, uint64_t phases);
 /// An arrival waits in its lane's place for what the lane has posted. False: it has posted nothing, or cannot go on.
 bool post_arrival(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool cluster_scope);
 void post_wgmma_wait(Thread& thread, Pc pc, uint32_t pending);

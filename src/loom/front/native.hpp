@@ -142,8 +142,12 @@ template <class Execute>
 /// sites. The last lane to come executes it for the warp.
 template <class Execute>
 void collective(Pc pc, const char* operation, uint32_t mask, const LaneArguments& arguments, Execute&& execute) {
-  if (mask == whole_warp) return warp_operation(pc, operation, arguments, execute);
   Thread& self = thread();
+  if (mask == whole_warp) {
+    self.warp->whole.meeting.lanes[self.id.lane] = arguments;
+    if (pass_baton(self, operation)) return;
+    return warp_operation(pc, operation, arguments, execute);
+  }
   Cluster& cluster = *self.cluster;
   Warp& warp = *self.warp;
   cluster.step(self, pc);

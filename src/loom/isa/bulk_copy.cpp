@@ -101,21 +101,13 @@ void bulk_load(Thread& thread, Pc pc, uint32_t destination, const void* source, 
     cluster.fail(thread, pc, "TMA-RULE",
                  fmt::format("multicast mask 0x{:x} for a cluster of {} CTAs", mask, cluster.size()));
   uint32_t barrier_offset = barrier & offset_mask;
-  const Mutated mutated = mutate(cluster, operation, pc, find_barrier(*thread.cta, barrier_offset));
-  if (mutated.wrong_stage) {
-    if (const Barrier* named = find_barrier(*thread.cta, barrier_offset)) barrier_offset = next_stage(*named);
-  }
+  const Mutated mutated = mutate_at(operation, pc, *thread.cta, barrier_offset);
   for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     const uint64_t begin = std::max(thread.time, thread.cta->tma_free_at);
     thread.cta->tma_free_at = begin + bytes / cost::tma_bytes;
     for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
       if ((mask >> rank & 1) == 0) continue;
-      auto op = std::make_unique<AsyncOp>();
-      op->kind = AsyncOp::Kind::tma_load;
-      op->land = land_tma_load;
-      op->issuer = &thread;
-      op->pc = pc;
-      op->issued = thread.time;
+      auto op = asynchronous(thread, pc, AsyncOp::Kind::tma_load, land_tma_load);
       op->finish = begin + bytes / cost::tma_bytes + cost::tma_latency;
       op->global = const_cast<std::byte*>(from);
       op->destination = op->barrier_cta = cluster.ctas[rank].get();
@@ -192,17 +184,9 @@ void bulk_send(Thread& thread, Pc pc, uint32_t destination, uint32_t source, uin
                  fmt::format("{} writes to CTA {} and names a barrier that is not there; both must be of one CTA",
                              operation, cta->rank));
   uint32_t barrier_offset = barrier & offset_mask;
-  const Mutated mutated = mutate(cluster, operation, pc, find_barrier(*cta, barrier_offset));
-  if (mutated.wrong_stage) {
-    if (const Barrier* named = find_barrier(*cta, barrier_offset)) barrier_offset = next_stage(*named);
-  }
+  const Mutated mutated = mutate_at(operation, pc, *cta, barrier_offset);
   for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
-    auto op = std::make_unique<AsyncOp>();
-    op->kind = AsyncOp::Kind::bulk_send;
-    op->land = land_bulk_send;
-    op->issuer = &thread;
-    op->pc = pc;
-    op->issued = thread.time;
+    auto op = asynchronous(thread, pc, AsyncOp::Kind::bulk_send, land_bulk_send);
     op->finish = thread.time + bytes / cost::tma_bytes + cost::remote_store_latency;
     op->source_offset = source & offset_mask;
     op->destination = op->barrier_cta = cta;

@@ -58,12 +58,7 @@ void cp_async(Thread& thread, Pc pc, uint32_t destination, const void* source, u
                  fmt::format("cp.async reads {} bytes outside the launch's tensors", source_bytes));
   if (thread.open_copies == nullptr) thread.open_copies = std::make_shared<CopyGroup>();
   ++thread.open_copies->left;
-  auto op = std::make_unique<AsyncOp>();
-  op->kind = AsyncOp::Kind::cp_async;
-  op->land = land_copy;
-  op->issuer = &thread;
-  op->pc = pc;
-  op->issued = thread.time;
+  auto op = asynchronous(thread, pc, AsyncOp::Kind::cp_async, land_copy);
   op->finish = thread.time + cost::tma_latency;
   op->destination = thread.cta;
   op->offset = offset;
@@ -106,12 +101,7 @@ void cp_async_arrive(Thread& thread, Pc pc, uint32_t address, bool increment) {
                         "arrivals, and {} more were added in this phase",
                         barrier->name(), barrier->state.expected, barrier->state.raised));
     }
-    auto op = std::make_unique<AsyncOp>();
-    op->kind = AsyncOp::Kind::cp_async_arrive;
-    op->land = land_copy_arrival;
-    op->issuer = &thread;
-    op->pc = pc;
-    op->issued = thread.time;
+    auto op = asynchronous(thread, pc, AsyncOp::Kind::cp_async_arrive, land_copy_arrival);
     op->finish = thread.time;
     // It comes after the latest copy of this thread that is still on its way.
     for (const auto& pending : cluster.pending)

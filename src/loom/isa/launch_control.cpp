@@ -95,20 +95,14 @@ void clc_try_cancel(Thread& thread, Pc pc, uint32_t response, uint32_t barrier, 
   }
   if (watch) watch->cancel_asked(thread, pc);
   uint32_t barrier_offset = barrier_at(thread, pc, barrier, false).offset;
-  const Mutated mutated = mutate(cluster, "clusterlaunchcontrol.try_cancel", pc, find_barrier(cta, barrier_offset));
-  if (mutated.wrong_stage) barrier_offset = next_stage(*find_barrier(cta, barrier_offset));
+  const Mutated mutated = mutate_at("clusterlaunchcontrol.try_cancel", pc, cta, barrier_offset);
   for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     auto request = std::make_shared<CancelRequest>();
     request->issuer = &thread;
     request->pc = pc;
     for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
       if (!multicast && rank != cta.rank) continue;
-      auto op = std::make_unique<AsyncOp>();
-      op->kind = AsyncOp::Kind::try_cancel;
-      op->land = answer_cancel;
-      op->issuer = &thread;
-      op->pc = pc;
-      op->issued = thread.time;
+      auto op = asynchronous(thread, pc, AsyncOp::Kind::try_cancel, answer_cancel);
       op->finish = thread.time + cost::launch_control_latency;
       op->destination = cluster.ctas[rank].get();
       op->barrier_cta = op->destination;

@@ -123,6 +123,13 @@ uint32_t next_stage(const Barrier& barrier) {
   return barrier.offset - 8 * barrier.stage + 8 * ((barrier.stage + 1) % barrier.stages);
 }
 
+Mutated mutate_at(const char* operation, Pc pc, Cta& cta, uint32_t& offset) {
+  const Barrier* const named = find_barrier(cta, offset);
+  const Mutated mutated = mutate(*cta.cluster, operation, pc, named);
+  if (mutated.wrong_stage && named != nullptr) offset = next_stage(*named);
+  return mutated;
+}
+
 MbarrierFault apply(Barrier& barrier, const Signal& signal, uint64_t time) {
   Cluster& cluster = *barrier.cta->cluster;
   check::Watch* const watch = cluster.watch();

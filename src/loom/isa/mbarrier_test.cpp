@@ -16,23 +16,6 @@ namespace warploom::loom {
 namespace isa {
 namespace {
 
-std::optional<Question> ask(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
-  Cluster& cluster = *thread.cluster;
-  cluster.step(thread, pc);
-  Barrier* barrier = &barrier_at(thread, pc, address, true);
-  const Mutated mutated = mutate(cluster, "mbarrier.test_wait", pc, barrier);
-  if (mutated.times == 0) {
-    cluster.let_others_run(thread);
-    return std::nullopt;
-  }
-  if (mutated.wrong_stage) {
-    address = (address & ~offset_mask) | next_stage(*barrier);
-    barrier = &barrier_at(thread, pc, address, true);
-  }
-  const auto flipped = static_cast<uint32_t>(mutated.flip_parity);
-  return Question{barrier, address, phases + flipped, parity_of(phases) ^ flipped};
-}
-
 void answer_no(Thread& thread, Pc pc, const Question& question) {
   Cluster& cluster = *thread.cluster;
   ++cluster.polls.failed;
@@ -58,32 +41,59 @@ void answer_yes(Thread& thread, Pc pc, const Barrier& barrier, uint32_t phases) 
 
 }  // namespace
 
-bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope, bool by_token) {
+std::optional<Question> question_of(Thread& thread, Pc pc, uint32_t address, Barrier& barrier, uint32_t phases) {
+  Cluster& cluster = *thread.cluster;
+  const Mutated mutated = mutate(cluster, "mbarrier.test_wait", pc, &barrier);
+  if (mutated.times == 0) {
+    cluster.let_others_run(thread);
+    return std::nullopt;
+  }
+  const auto flipped = static_cast<uint32_t>(mutated.flip_parity);
+  const Question question{&barrier, address, phases + flipped, parity_of(phases) ^ flipped};
+  if (!mutated.wrong_stage) return question;
+  const uint32_t next = (address & ~offset_mask) | next_stage(barrier);
+  return Question{&barrier_at(thread, pc, next, true), next, question.phases, question.parity};
+}
+
+bool answer(Thread& thread, Pc pc, const Question& question, uint32_t phases, bool cluster_scope, bool by_token) {
   Cluster& cluster = *thread.cluster;
   check::Watch* const watch = cluster.watch();
-  const std::optional<Question> question = ask(thread, pc, address, phases);
-  if (!question) return false;
-  Barrier& barrier = *question->barrier;
-  const auto passed = [&] { return barrier.state.parity_passed(question->parity); };
+  Barrier& barrier = *question.barrier;
+  const auto passed = [&] { return barrier.state.parity_passed(question.parity); };
   const Decision decision = next_decision(cluster);
   if (decision.choice == Choice::hold && !passed()) hold(thread, pc, &barrier, "mbarrier.test_wait");
-  const bool denied = denies(thread, barrier, *question, decision);
-  const bool answer = passed() && decision.choice != Choice::refuse && !denied;
-  if (watch) watch->tested(thread, pc, barrier, {question->phases, by_token}, answer, decision);
+  const bool denied = denies(thread, barrier, question, decision);
+  const bool yes = passed() && decision.choice != Choice::refuse && !denied;
+  if (watch) watch->tested(thread, pc, barrier, {question.phases, by_token}, yes, decision);
   if (denied) {
     ++cluster.polls.failed;
     return false;  // at once: all tries of a loop come before anybody else does anything
   }
-  if (!answer) {
+  if (!yes) {
     if (passed())
       cluster.let_others_run(thread);
     else
-      answer_no(thread, pc, *question);
+      answer_no(thread, pc, question);
     return false;
   }
   answer_yes(thread, pc, barrier, phases);
   if (watch) watch->passed(thread, pc, barrier, phases, cluster_scope);
   return true;
+}
+
+namespace {
+
+std::optional<Question> ask(Thread& thread, Pc pc, uint32_t address, uint32_t phases) {
+  Cluster& cluster = *thread.cluster;
+  cluster.step(thread, pc);
+  return question_of(thread, pc, address, barrier_at(thread, pc, address, true), phases);
+}
+
+}  // namespace
+
+bool mbarrier_test(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope, bool by_token) {
+  const std::optional<Question> question = ask(thread, pc, address, phases);
+  return question && answer(thread, pc, *question, phases, cluster_scope, by_token);
 }
 
 namespace {

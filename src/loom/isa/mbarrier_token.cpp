@@ -9,6 +9,15 @@
 namespace warploom::loom {
 
 namespace isa {
+
+uint64_t token_of_last_arrival(Thread& thread) {
+  if (thread.pending_counts.empty()) thread.pending_counts.resize(kept_tokens);
+  const uint64_t number = thread.tokens++ & ((1u << token_number_bits) - 1);
+  thread.pending_counts[number % kept_tokens] = thread.arrival.pending;
+  const uint64_t who = uint64_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread;
+  return thread.arrival.phase << (token_thread_bits + token_number_bits) | who << token_number_bits | number;
+}
+
 namespace {
 
 uint64_t mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t count, bool no_complete) {
@@ -23,11 +32,7 @@ uint64_t mbarrier_arrive_token(Thread& thread, Pc pc, uint32_t address, uint32_t
         fmt::format(
             "mbarrier.arrive.noComplete brings the last {} arrival(s) of its phase; it must leave some to others",
             count));
-  if (thread.pending_counts.empty()) thread.pending_counts.resize(kept_tokens);
-  const uint64_t number = thread.tokens++ & ((1u << token_number_bits) - 1);
-  thread.pending_counts[number % kept_tokens] = thread.arrival.pending;
-  const uint64_t who = uint64_t{thread.cta->rank} * thread.cta->threads.size() + thread.id.thread;
-  return thread.arrival.phase << (token_thread_bits + token_number_bits) | who << token_number_bits | number;
+  return token_of_last_arrival(thread);
 }
 
 uint32_t mbarrier_pending_count(Thread& thread, Pc pc, uint64_t token) {

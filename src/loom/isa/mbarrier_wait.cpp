@@ -41,6 +41,40 @@ void check_side(Thread& thread, Pc pc, const Barrier& barrier) {
   }
 }
 
+Barrier* waited_for(Thread& thread, Pc pc, uint32_t address, uint32_t& parity) {
+  Cluster& cluster = *thread.cluster;
+  Barrier* barrier = &barrier_at(thread, pc, address, true);
+  const Mutated mutated = mutate(cluster, "mbarrier.wait", pc, barrier);
+  if (mutated.times == 0) return nullptr;
+  if (mutated.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
+  parity ^= static_cast<uint32_t>(mutated.flip_parity);
+  check_side(thread, pc, *barrier);
+  return barrier;
+}
+
+void park_at(Thread& thread, Pc pc, Barrier& barrier, uint64_t phases, uint32_t parity) {
+  Cluster& cluster = *thread.cluster;
+  thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = &barrier, .phases = phases, .parity = parity};
+  barrier.waiters.push_back(&thread);
+  cluster.park(thread);
+}
+
+void wait_is_over(Thread& thread, Pc pc, uint32_t address, Barrier& barrier, uint32_t phases, bool cluster_scope,
+                  uint64_t since) {
+  Cluster& cluster = *thread.cluster;
+  check::Watch* const watch = cluster.watch();
+  thread.time = std::max(thread.time, barrier.state.phase == 0 ? 0 : barrier.completed_at);
+  if (watch) watch->passed(thread, pc, barrier, phases, cluster_scope);
+  if (cluster.mode.plain && !watch && phases != 0) {  // the checker hears of every wait
+    native::KnownBarrier& known = native::script.known_barrier(address);
+    if (known.address != address) known = {address, 0, &barrier.state.phase, &barrier.completed_at, &barrier};
+    known.warps |= native::script.warp_bit;
+  }
+  if (cluster.recording() && thread.id.lane == 0 && thread.time > since)
+    record(EventKind::wait, *thread.cta, thread.id.warp, since, thread.time, static_cast<int64_t>(phases),
+           barrier.name());
+}
+
 void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, bool cluster_scope) {
   Cluster& cluster = *thread.cluster;
   check::Watch* const watch = cluster.watch();
@@ -49,30 +83,13 @@ void mbarrier_wait(Thread& thread, Pc pc, uint32_t address, uint32_t phases, boo
     cluster.count_step(thread, pc);
   else
     cluster.step(thread, pc);
-  Barrier* barrier = &barrier_at(thread, pc, address, true);
-  const Mutated mutated = mutate(cluster, "mbarrier.wait", pc, barrier);
-  if (mutated.times == 0) return;
-  if (mutated.wrong_stage) barrier = &barrier_at(thread, pc, (address & ~offset_mask) | next_stage(*barrier), true);
-  const uint32_t parity = parity_of(phases) ^ static_cast<uint32_t>(mutated.flip_parity);
-
-  check_side(thread, pc, *barrier);
+  uint32_t parity = parity_of(phases);
+  Barrier* const barrier = waited_for(thread, pc, address, parity);
+  if (barrier == nullptr) return;
   const uint64_t before = thread.time;
-  while (!barrier->state.parity_passed(parity)) {
-    thread.wait = {.kind = WaitKind::mbarrier, .pc = pc, .barrier = barrier, .phases = phases, .parity = parity};
-    barrier->waiters.push_back(&thread);
-    cluster.park(thread);
-  }
-  thread.time = std::max(thread.time, barrier->state.phase == 0 ? 0 : barrier->completed_at);
+  while (!barrier->state.parity_passed(parity)) park_at(thread, pc, *barrier, phases, parity);
   check_phase(thread, pc, *barrier, phases);
-  if (watch) watch->passed(thread, pc, *barrier, phases, cluster_scope);
-  if (cluster.mode.plain && !watch && phases != 0) {  // the checker hears of every wait
-    native::KnownBarrier& known = native::script.known_barrier(address);
-    if (known.address != address) known = {address, 0, &barrier->state.phase, &barrier->completed_at, barrier};
-    known.warps |= native::script.warp_bit;
-  }
-  if (cluster.recording() && thread.id.lane == 0 && thread.time > before)
-    record(EventKind::wait, *thread.cta, thread.id.warp, before, thread.time, static_cast<int64_t>(phases),
-           barrier->name());
+  wait_is_over(thread, pc, address, *barrier, phases, cluster_scope, before);
 }
 
 }  // namespace isa

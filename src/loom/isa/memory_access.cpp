@@ -1,4 +1,4 @@
-// ld and st of shared and global memory, and atomics on global memory.
+// ld and st of shared and global memory.
 #include <fmt/format.h>
 
 #include <bit>
@@ -89,31 +89,6 @@ void check_global(const void* address, size_t bytes, bool write, const void* val
     fail_misaligned(self, WARPLOOM_PLACE(check_global), "global", bytes, write);
   if (check::Watch* watch = self.cluster->watch())
     watch->global_access(self, WARPLOOM_PLACE(check_global), address, bytes, write, value);
-} catch (...) {
-  break_off();
-}
-
-uint32_t fetch_add_global(uint32_t* counter, uint32_t value, MemoryOrder order, MemoryScope scope) noexcept try {
-  Thread& self = thread();
-  const Pc pc = WARPLOOM_PLACE(fetch_add_global);
-  self.cluster->step(self, pc);
-  const void* address = counter;
-  if (!self.cluster->launch().config->talks_across_clusters)
-    self.cluster->fail(
-        self, pc, "GLOBAL-ATOMIC",
-        "an atomic on global memory in a launch whose clusters run in any order, so that what it returns "
-        "would be chance; LaunchConfig::talks_across_clusters runs them one after the other");
-  if (reinterpret_cast<uintptr_t>(address) % sizeof(uint32_t) != 0)
-    self.cluster->fail(self, pc, "GLOBAL-ATOMIC", "an atomic of 4 bytes at an address that is not a multiple of 4");
-  isa::check_unfinished(self, pc, address, counter + 1, true);
-  if (tensor(*self.cluster, address, counter + 1, true) == nullptr)
-    self.cluster->fail(self, pc, "OOB-GLOBAL", "an atomic of 4 bytes outside the launch's writable tensors");
-  visit(self, pc, address, "atom.global", true);
-  if (check::Watch* watch = self.cluster->watch())
-    watch->global_atomic(self, pc, address, sizeof(uint32_t), order, scope);
-  const uint32_t old = std::exchange(*counter, *counter + value);
-  answered(self, pc, address, "atom.global", old, value != 0);
-  return old;
 } catch (...) {
   break_off();
 }

@@ -19,9 +19,12 @@ void complete_named_barrier(Cta& cta, uint32_t id) {
   std::vector<Warp*> waiting;
   waiting.swap(barrier.waiting);
   if (watch) watch->completed(cta, barrier, waiting);
+  const uint32_t result = barrier.result();
   barrier.members.clear();
   barrier.arrived = 0;
   for (Warp* other : waiting) {
+    if (barrier.reduction != native::BarReduction::none)
+      for (Thread* lane : other->lanes) lane->collective_result = result;
     other->named_passed |= static_cast<uint16_t>(1u << id);
     if (cluster.recording() && barrier.time > other->lanes[0]->time)
       record(EventKind::wait, cta, other->index, other->lanes[0]->time, barrier.time, 0,
@@ -36,7 +39,17 @@ void complete_named_barrier(Cta& cta, uint32_t id) {
 
 namespace {
 
-void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole) {
+const char* name_of(native::BarReduction reduction) {
+  switch (reduction) {
+    case native::BarReduction::none: return "bar.sync or bar.arrive";
+    case native::BarReduction::popc: return "bar.red.popc";
+    case native::BarReduction::bit_and: return "bar.red.and";
+    case native::BarReduction::bit_or: return "bar.red.or";
+  }
+  return "";
+}
+
+void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole, const BarVote& vote) {
   Cluster& cluster = *warp.cluster;
   check::Watch* const watch = cluster.watch();
   Thread& thread = *cluster.running();
@@ -52,7 +65,16 @@ void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool 
     barrier.expected = threads;
     barrier.whole = whole;
     barrier.time = 0;
+    barrier.reduction = vote.reduction;
+    barrier.yes = 0;
   }
+  if (barrier.reduction != vote.reduction)
+    cluster.fail(
+        thread, pc, "NAMED-BAR",
+        fmt::format("{} was entered with {} and now with {}: a phase with a reduction is one of that reduction for "
+                    "all its threads",
+                    barrier.text(id), name_of(barrier.reduction), name_of(vote.reduction)));
+  barrier.yes += vote.yes;
   // One arrival with a count is enough for all of them to be counted, whichever comes first.
   barrier.whole = barrier.whole && whole;
   if (barrier.expected != threads)
@@ -74,17 +96,17 @@ void enter_named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool 
   complete_named_barrier(cta, id);
 }
 
-void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole = false) {
+}  // namespace
+
+void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole, const BarVote& vote) {
   Cluster& cluster = *warp.cluster;
   const Mutated mutated = mutate(cluster, sync ? "bar.sync" : "bar.arrive", pc, nullptr);
   if (mutated.times == 0) return;
   threads += static_cast<uint32_t>(mutated.count);
   if (mutated.wrong_stage) ++id;
-  if (mutated.times == 2) enter_named_barrier(warp, pc, id, threads, false, whole);
-  enter_named_barrier(warp, pc, id, threads, sync, whole);
+  if (mutated.times == 2) enter_named_barrier(warp, pc, id, threads, false, whole, vote);
+  enter_named_barrier(warp, pc, id, threads, sync, whole, vote);
 }
-
-}  // namespace
 
 }  // namespace isa
 

@@ -12,6 +12,9 @@ inline bool all_here(const Cta& cta, const NamedBarrier& barrier) {
     if (exited != 0 && warp->exited == warp->lanes.size()) --exited;
   return barrier.arrived + 32 * exited >= barrier.expected;
 }
+/// A warp arrives, or waits. `whole`: threads that have exited need not come.
+void named_barrier(Warp& warp, Pc pc, uint32_t id, uint32_t threads, bool sync, bool whole = false,
+                   const BarVote& vote = {});
 void complete_named_barrier(Cta& cta, uint32_t id);
 
 }  // namespace warploom::loom::isa

@@ -164,12 +164,7 @@ void tcgen05_mma(Thread& thread, Pc pc, const native::MmaInstruction& instructio
   uint64_t begin = thread.time;
   for (uint32_t i = 0; i < static_cast<uint32_t>(cta_group); ++i)
     begin = std::max(begin, cluster.ctas[first + i]->tensor_free_at);
-  auto op = std::make_unique<AsyncOp>();
-  op->kind = AsyncOp::Kind::mma;
-  op->land = complete_tcgen05;
-  op->issuer = &thread;
-  op->pc = pc;
-  op->issued = thread.time;
+  auto op = asynchronous(thread, pc, AsyncOp::Kind::mma, complete_tcgen05);
   op->cta_group = cta_group;
   op->mma = *decoded;
   const uint64_t rate = doubled_rate(instruction.kind) * static_cast<uint64_t>(cta_group) / 2;
@@ -196,12 +191,7 @@ void tmem_copy(Thread& thread, Pc pc, TmemCopy shape, Expand expand, int cta_gro
   const uint32_t column = decoded->destination & 0xffff;
   check_accumulator(*thread.warp, 1u << thread.id.lane, pc, "tcgen05.cp", column, decoded->columns());
   check_tmem_use(thread, pc, cta_group, "tcgen05.cp", {"writes", column, decoded->columns()});
-  auto op = std::make_unique<AsyncOp>();
-  op->kind = AsyncOp::Kind::tmem_copy;
-  op->land = complete_tcgen05;
-  op->issuer = &thread;
-  op->pc = pc;
-  op->issued = thread.time;
+  auto op = asynchronous(thread, pc, AsyncOp::Kind::tmem_copy, complete_tcgen05);
   op->cta_group = cta_group;
   op->copy = *decoded;
   op->finish = thread.time + cost::tmem_latency;
@@ -216,12 +206,7 @@ void tmem_shift(Thread& thread, Pc pc, int cta_group, uint32_t address) {
     cluster.fail(thread, pc, "TMEM-RULE", std::move(broken));
   check_accumulator(*thread.warp, 1u << thread.id.lane, pc, "tcgen05.shift", address & 0x1ff, shift_columns);
   check_tmem_use(thread, pc, cta_group, "tcgen05.shift", {"moves", address & 0x1ff, shift_columns});
-  auto op = std::make_unique<AsyncOp>();
-  op->kind = AsyncOp::Kind::tmem_shift;
-  op->land = complete_tcgen05;
-  op->issuer = &thread;
-  op->pc = pc;
-  op->issued = thread.time;
+  auto op = asynchronous(thread, pc, AsyncOp::Kind::tmem_shift, complete_tcgen05);
   op->cta_group = cta_group;
   op->offset = address;
   op->finish = thread.time + cost::tmem_latency;
@@ -245,10 +230,7 @@ void tcgen05_commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int 
   Cta* target = cluster.owner(barrier);
   if (target == nullptr) cluster.fail(thread, pc, "BAR-ADDRESS", "tcgen05.commit names a barrier outside the cluster");
   uint32_t offset = barrier & offset_mask;
-  const Mutated mutated = mutate(cluster, "tcgen05.commit", pc, find_barrier(*target, offset));
-  if (mutated.wrong_stage) {
-    if (const Barrier* named = find_barrier(*target, offset)) offset = next_stage(*named);
-  }
+  const Mutated mutated = mutate_at("tcgen05.commit", pc, *target, offset);
   const uint32_t mask = cta_mask < 0 ? 1u << target->rank : static_cast<uint32_t>(cta_mask);
   if (mask == 0 || mask >> cluster.size() != 0)
     cluster.fail(thread, pc, "MMA-RULE",
@@ -256,12 +238,7 @@ void tcgen05_commit(Thread& thread, Pc pc, int cta_group, uint32_t barrier, int 
   for (uint32_t repeat = 0; repeat < mutated.times; ++repeat) {
     for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
       if ((mask >> rank & 1) == 0) continue;
-      auto op = std::make_unique<AsyncOp>();
-      op->kind = AsyncOp::Kind::commit;
-      op->land = land_commit;
-      op->issuer = &thread;
-      op->pc = pc;
-      op->issued = thread.time;
+      auto op = asynchronous(thread, pc, AsyncOp::Kind::commit, land_commit);
       op->finish = std::max(thread.time, thread.cta->tensor_free_at) + cost::commit_latency;
       op->cta_group = cta_group;
       op->barrier_cta = cluster.ctas[rank].get();

@@ -34,7 +34,24 @@ TensorMap& draft_at(Thread& thread, Pc pc, uint32_t address, bool write, const c
 void tensor_map_replace(Thread& thread, Pc pc, uint32_t address, TensorMapField field, uint32_t which, uint64_t value) {
   Cluster& cluster = *thread.cluster;
   if (!replace_field(draft_at(thread, pc, address, true, "tensormap.replace"), field, which, value))
-    cluster.fail(thread, pc, "TMA-RULE", "tensormap.replace of bytes that are no tensor map; copy one there first");
+    cluster.fail(thread, pc, "TMA-RULE",
+                 "tensormap.replace of bytes that are no tensor map and not zeros; copy one there first");
+}
+
+void tensor_map_replace_global(Thread& thread, Pc pc, TensorMap& map, TensorMapField field, uint32_t which,
+                               uint64_t value) {
+  Cluster& cluster = *thread.cluster;
+  check::Watch* const watch = cluster.watch();
+  cluster.step(thread, pc);
+  if (reinterpret_cast<uintptr_t>(&map) % alignof(TensorMap) != 0)
+    cluster.fail(thread, pc, "TMA-RULE", "a tensor map in global memory lies at a multiple of 128 bytes");
+  check_global(thread, pc, "tensormap.replace", &map, &map + 1, true);
+  if (!replace_field(map, field, which, value))
+    cluster.fail(thread, pc, "TMA-RULE",
+                 "tensormap.replace of bytes that are no tensor map and not zeros; copy one there first");
+  ChangedMap& changed = cluster.changed_maps[&map];
+  changed = {};
+  if (watch) changed.at = watch->map_changed(thread, pc, &map, false);
 }
 
 void publish_tensor_map(Thread& thread, Pc pc, TensorMap* destination, uint32_t address) {
@@ -45,19 +62,36 @@ void publish_tensor_map(Thread& thread, Pc pc, TensorMap* destination, uint32_t 
     cluster.fail(thread, pc, "TMA-RULE", "a tensor map in global memory lies at a multiple of 128 bytes");
   check_global(thread, pc, "tensormap.cp_fenceproxy", destination, destination + 1, true);
   *destination = draft;
-  PublishedMap& published = cluster.published[destination];
-  published.fenced.clear();
-  if (watch) published.at = watch->published(thread, pc, destination, sizeof(TensorMap));
+  ChangedMap& changed = cluster.changed_maps[destination];
+  changed = {.released = true, .at = {}, .fences = {}};
+  if (!watch) return;
+  changed.at = watch->map_changed(thread, pc, destination, true);
+  watch->synchronise(*thread.warp, whole_warp);  // it is the work of all lanes
+}
+
+void release_tensor_maps(Thread& thread, Pc pc) {
+  Cluster& cluster = *thread.cluster;
+  check::Watch* const watch = cluster.watch();
+  cluster.step(thread, pc);
+  std::optional<check::Stamp> now;
+  if (watch) now = watch->map_release(thread);
+  for (auto& [map, changed] : cluster.changed_maps) {
+    if (changed.released || (watch && !watch->knows(thread, *changed.at))) continue;
+    changed.released = true;
+    changed.at = now;
+  }
 }
 
 void acquire_tensor_map(Thread& thread, Pc pc, const TensorMap& map) {
   Cluster& cluster = *thread.cluster;
   check::Watch* const watch = cluster.watch();
   cluster.step(thread, pc);
-  const auto entry = cluster.published.find(&map);
-  if (entry == cluster.published.end()) return;
+  ChangedMap::Fence fence{&thread};
+  if (watch) fence.at = watch->map_acquire(thread, &map);
+  const auto entry = cluster.changed_maps.find(&map);
+  if (entry == cluster.changed_maps.end() || !entry->second.released) return;
   // One that nothing orders behind the publication comes too early in another schedule.
-  if (!watch || watch->knows(thread, *entry->second.at)) entry->second.fenced.push_back(&thread);
+  if (!watch || watch->knows(thread, *entry->second.at)) entry->second.fences.push_back(fence);
 }
 
 }  // namespace
@@ -70,14 +104,22 @@ TensorMapArgs usable_map(Thread& thread, Pc pc, const TensorMap& map) {
     if (bytes >= cta->alias && bytes < cta->alias + cta->window_bytes)
       cluster.fail(thread, pc, "TMA-RULE",
                    "a tensor map in shared memory cannot be used; publish_tensor_map copies it out");
-  if (const auto entry = cluster.published.find(&map);
-      entry != cluster.published.end() &&
-      std::find(entry->second.fenced.begin(), entry->second.fenced.end(), &thread) == entry->second.fenced.end())
-    cluster.fail(
-        thread, pc, "TMA-RULE",
-        "a tensor map that this kernel changed is used without fence.proxy.tensormap (acquire_tensor_map) in the same "
-        "thread, behind the publication");
-  if (watch) watch->global_access(thread, pc, &map, sizeof(map), false);
+  // What is not checked knows no order: a fence by any thread of the CTA will do.
+  const auto seen = [&](const ChangedMap::Fence& fence) {
+    return fence.thread == &thread || (fence.thread->cta == thread.cta && (!watch || watch->knows(thread, *fence.at)));
+  };
+  if (const auto entry = cluster.changed_maps.find(&map); entry != cluster.changed_maps.end()) {
+    if (!entry->second.released)
+      cluster.fail(thread, pc, "TMA-RULE",
+                   "a tensor map that this kernel changed in global memory is used without "
+                   "fence.proxy.tensormap::generic.release behind the change");
+    if (std::none_of(entry->second.fences.begin(), entry->second.fences.end(), seen))
+      cluster.fail(
+          thread, pc, "TMA-RULE",
+          "a tensor map that this kernel changed is used without fence.proxy.tensormap (acquire_tensor_map) behind the "
+          "publication: in the same thread, or in one of its CTA that it synchronises with");
+  }
+  if (watch) watch->map_used(thread, pc, map);
   DecodedTensorMap decoded = decode_tensor_map(map);
   if (!decoded.valid)
     cluster.fail(
@@ -97,9 +139,19 @@ void tensor_map_replace(uint32_t map, TensorMapField field, uint32_t which, uint
   isa::tensor_map_replace(self, WARPLOOM_PLACE(tensor_map_replace), map, field, which, value);
 }
 
+void tensor_map_replace_global(TensorMap* map, TensorMapField field, uint32_t which, uint64_t value) noexcept {
+  Thread& self = thread();
+  isa::tensor_map_replace_global(self, WARPLOOM_PLACE(tensor_map_replace_global), *map, field, which, value);
+}
+
 void acquire_tensor_map(const TensorMap& map) noexcept {
   Thread& self = thread();
   isa::acquire_tensor_map(self, WARPLOOM_PLACE(acquire_tensor_map), map);
+}
+
+void release_tensor_maps() noexcept {
+  Thread& self = thread();
+  isa::release_tensor_maps(self, WARPLOOM_PLACE(release_tensor_maps));
 }
 
 void publish_tensor_map(TensorMap* destination, uint32_t map) noexcept try {

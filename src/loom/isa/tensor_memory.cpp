@@ -51,6 +51,28 @@ void touch(const Cta& cta, TmemAccess& access) {
   }
 }
 
+void tmem_wait(Warp& warp, Pc pc, bool load) {
+  check::Watch* const watch = warp.cluster->watch();
+  (void)pc;
+  uint64_t time = 0;
+  for (TmemAccess& access : warp.accesses) {
+    if (access.load != load) continue;
+    if (!access.touched) {
+      settle_tensor_memory(*warp.cta);
+      touch(*warp.cta, access);
+    }
+    time = std::max(time, access.finish);
+    if (watch) watch->tmem_waited(warp, access);
+    if (!load) continue;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      std::copy_n(access.values.data() + lane * access.count, access.count, access.registers[lane]);
+      *access.in_flight[lane] = false;
+    }
+  }
+  std::erase_if(warp.accesses, [&](const TmemAccess& access) { return access.load == load; });
+  for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, time);
+}
+
 void tmem_access(Warp& warp, Pc pc, const Collective& lanes, const native::TmemForm& form, uint32_t count,
                  uint32_t address, bool load) {
   Cluster& cluster = *warp.cluster;
@@ -94,8 +116,10 @@ void tmem_access(Warp& warp, Pc pc, const Collective& lanes, const native::TmemF
     access.registers[lane] = registers;
     if (load) {
       access.in_flight[lane] = static_cast<bool*>(lanes.lanes[lane].q);
-      if (*access.in_flight[lane])
-        cluster.fail(thread, pc, "FRAGMENT", "tcgen05.ld into a fragment whose load is still in flight");
+      if (*access.in_flight[lane]) {
+        cluster.fail_or_warn(thread, pc, "FRAGMENT", "tcgen05.ld into a fragment whose load is still in flight");
+        tmem_wait(warp, pc, true);
+      }
       *access.in_flight[lane] = true;
       std::memset(registers, 0xff, count * sizeof(uint32_t));
     } else {
@@ -113,26 +137,14 @@ void tmem_access(Warp& warp, Pc pc, const Collective& lanes, const native::TmemF
   warp.accesses.push_back(std::move(access));
 }
 
-void tmem_wait(Warp& warp, Pc pc, bool load) {
-  check::Watch* const watch = warp.cluster->watch();
-  (void)pc;
-  uint64_t time = 0;
-  for (TmemAccess& access : warp.accesses) {
-    if (access.load != load) continue;
-    if (!access.touched) {
-      settle_tensor_memory(*warp.cta);
-      touch(*warp.cta, access);
-    }
-    time = std::max(time, access.finish);
-    if (watch) watch->tmem_waited(warp, access);
-    if (!load) continue;
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-      std::copy_n(access.values.data() + lane * access.count, access.count, access.registers[lane]);
-      *access.in_flight[lane] = false;
-    }
-  }
-  std::erase_if(warp.accesses, [&](const TmemAccess& access) { return access.load == load; });
-  for (Thread* lane : warp.lanes) lane->time = std::max(lane->time, time);
+void tmem_misuse(Thread& thread, Pc pc, const char* what) {
+  Cluster& cluster = *thread.cluster;
+  const std::string message =
+      fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what);
+  // Registers that are gone would be written later, whatever is there by then.
+  if (std::string_view(what) == "destroyed") cluster.fail(thread, pc, "FRAGMENT", message);
+  cluster.fail_or_warn(thread, pc, "FRAGMENT", message);
+  tmem_wait(*thread.warp, pc, true);
 }
 
 }  // namespace
@@ -179,10 +191,7 @@ void tmem_wait_store() noexcept try {
 }
 
 void fragment_misuse(const char* what) noexcept try {
-  Thread& self = thread();
-  self.cluster->fail(
-      self, WARPLOOM_PLACE(fragment_misuse), "FRAGMENT",
-      fmt::format("a fragment is {} while its tcgen05.ld is in flight; tcgen05.wait::ld comes first", what));
+  isa::tmem_misuse(thread(), WARPLOOM_PLACE(fragment_misuse), what);
 } catch (...) {
   break_off();
 }

@@ -49,10 +49,7 @@ void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const 
   const ByteRange range = tma_global_range(args, at, false);
   if (range.begin != range.end) check_global(thread, pc, "a TMA load", range.begin, range.end, false);
 
-  const Mutated mutated = mutate(cluster, "cp.async.bulk.tensor", pc, find_barrier(*barrier_cta, barrier_offset));
-  if (mutated.wrong_stage) {
-    if (const Barrier* named = find_barrier(*barrier_cta, barrier_offset)) barrier_offset = next_stage(*named);
-  }
+  const Mutated mutated = mutate_at("cp.async.bulk.tensor", pc, *barrier_cta, barrier_offset);
   const uint32_t mask = cta_mask < 0 ? 1u << thread.cta->rank : static_cast<uint32_t>(cta_mask);
   if (mask == 0 || mask >> cluster.size() != 0)
     cluster.fail(thread, pc, "TMA-RULE",
@@ -64,12 +61,7 @@ void tma_load(Thread& thread, Pc pc, int cta_group, uint32_t destination, const 
     thread.cta->tma_free_at = begin + transfer;
     for (uint32_t rank = 0; rank < cluster.size(); ++rank) {
       if ((mask >> rank & 1) == 0) continue;
-      auto op = std::make_unique<AsyncOp>();
-      op->kind = AsyncOp::Kind::tma_load;
-      op->land = land_tma_load;
-      op->issuer = &thread;
-      op->pc = pc;
-      op->issued = thread.time;
+      auto op = asynchronous(thread, pc, AsyncOp::Kind::tma_load, land_tma_load);
       op->finish = begin + transfer + cost::tma_latency;
       op->map = args;
       op->at = at;

@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: elect.sync, bar.warp.sync, shfl.sync, redux.sync.
+// What the lanes of a warp do together: elect.sync, bar.warp.sync.
 #include <fmt/format.h>
 
 #include <bit>
@@ -56,34 +56,6 @@ void post_sync() noexcept try {
   // Where lanes wait in it, it is a barrier like any other.
   if (cluster.runs_ahead() && !self.warp->whole.meets) return post_sync(self, WARPLOOM_PLACE(post_sync));
   if (!pass_baton(self, syncwarp_text)) sync_all(WARPLOOM_PLACE(post_sync));
-} catch (...) {
-  break_off();
-}
-
-uint32_t shuffle(Shuffle mode, uint32_t mask, uint32_t value, uint32_t lane) noexcept try {
-  static constexpr const char* names[] = {"shfl.sync.idx", "shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down"};
-  Thread& self = thread();
-  const Pc pc = WARPLOOM_PLACE(shuffle);
-  collective(pc, names[static_cast<int>(mode)], mask, {.a = value, .b = lane}, [&](const Collective& all) {
-    for (Thread* to : thread().warp->lanes) {
-      const uint32_t l = to->id.lane;
-      if ((mask >> l & 1) == 0) continue;
-      const auto by = static_cast<uint32_t>(all.lanes[l].b);
-      uint32_t from = l;
-      switch (mode) {
-        case Shuffle::index: from = by & 31; break;
-        case Shuffle::exclusive_or: from = l ^ (by & 31); break;
-        case Shuffle::up: from = (by & 31) > l ? l : l - (by & 31); break;
-        case Shuffle::down: from = l + (by & 31) > 31 ? l : l + (by & 31); break;
-      }
-      if ((mask >> from & 1) == 0)
-        to->cluster->fail(
-            thread(), pc, "DIVERGENCE",
-            fmt::format("{} reads lane {}, which is not in mask 0x{:08x}", names[static_cast<int>(mode)], from, mask));
-      to->collective_result = static_cast<uint32_t>(all.lanes[from].a);
-    }
-  });
-  return self.collective_result;
 } catch (...) {
   break_off();
 }

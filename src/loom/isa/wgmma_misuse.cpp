@@ -32,9 +32,14 @@ std::string warps_text(uint32_t first, uint32_t bits) {
 void wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRegisters* registers) {
   Cluster& cluster = *thread.cluster;
   catch_up(thread);  // the wgmma may not have executed yet: what is said below is about one that has
+  // Registers that are gone would be written later, whatever is there by then.
+  const auto found = [&](std::string message, std::vector<std::string> notes) {
+    if (std::string_view(what) == "destroyed")
+      cluster.fail(thread, pc, "FRAGMENT", std::move(message), std::move(notes));
+    cluster.fail_or_warn(thread, pc, "FRAGMENT", std::move(message), std::move(notes));
+  };
   if (registers->flight == Flight::unnamed)
-    cluster.fail(
-        thread, pc, "FRAGMENT",
+    return found(
         fmt::format("a fragment is {} that the wait for its wgmma did not name; the compiler may move the access above "
                     "that wait",
                     what),
@@ -55,29 +60,25 @@ void wgmma_misuse(Thread& thread, Pc pc, const char* what, const native::WgmmaRe
     notes.push_back(fmt::format("the wgmma at {}:{} {} it", at.user.file, at.user.line,
                                 registers->flight == Flight::operand ? "reads" : "writes"));
   }
-  cluster.fail(thread, pc, "FRAGMENT",
-               fmt::format("a fragment is {} while a wgmma {} it; {}", what,
-                           registers->flight == Flight::operand ? "reads" : "writes",
-                           uncommitted != queue.open.rend() ? "wgmma.commit_group and wgmma.wait_group come first"
-                                                            : "a wgmma.wait_group that covers it comes first"),
-               std::move(notes));
+  found(fmt::format("a fragment is {} while a wgmma {} it; {}", what,
+                    registers->flight == Flight::operand ? "reads" : "writes",
+                    uncommitted != queue.open.rend() ? "wgmma.commit_group and wgmma.wait_group come first"
+                                                     : "a wgmma.wait_group that covers it comes first"),
+        std::move(notes));
 }
 
 }  // namespace
 
 bool wgmma_left_at_exit(Thread& thread) {
-  Cluster& cluster = *thread.cluster;
   const WgmmaQueue& queue = thread.warp->wgmma;
   if (!queue.open.empty()) {
-    add_finding(cluster, &thread, queue.open.front()->pc, "EXIT-PENDING",
-                "a warp exits with a wgmma that it never committed to a group", {});
-    return true;
+    return ends_run(thread, queue.open.front()->pc, "EXIT-PENDING",
+                    "a warp exits with a wgmma that it never committed to a group");
   }
   for (const WgmmaQueue::Group& group : queue.groups) {
     if (group.empty()) continue;
-    add_finding(cluster, &thread, group.front()->pc, "EXIT-PENDING",
-                "a warp exits without waiting for the group of this wgmma; it writes registers that are gone", {});
-    return true;
+    return ends_run(thread, group.front()->pc, "EXIT-PENDING",
+                    "a warp exits without waiting for the group of this wgmma; it writes registers that are gone");
   }
   return false;
 }

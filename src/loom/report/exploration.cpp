@@ -88,6 +88,7 @@ std::vector<Part> parts_of(const Subject& subject, const CheckOptions& options) 
   std::string suppressed;
   for (const Suppression& known : run.suppressed) suppressed += (suppressed.empty() ? "" : ", ") + text_of(known);
   add("suppression", "suppressed findings", suppressed.empty() ? "none" : suppressed);
+  if (run.foreign) add("set of options", "kernel", "foreign: what the manual does not promise is a warning");
   add("schedule", "usual course", run.schedule.text());
   add("set of options", "deviations", fmt::format("{}", options.deviations));
   add("set of options", "processors", fmt::format("{}", run.processors));

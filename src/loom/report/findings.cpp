@@ -6,6 +6,7 @@
 #include "loom/exec/cluster.hpp"
 #include "loom/report/agents.hpp"
 #include "loom/report/diagnose.hpp"
+#include "loom/report/symbols.hpp"
 
 namespace warploom::loom {
 
@@ -44,8 +45,10 @@ void add_finding(Cluster& cluster, Thread* thread, Pc pc, const char* code, std:
 }
 
 void stop(Cluster& cluster, const Warp* warp, uint32_t lanes, Pc pc, const char* code, std::string message,
-          std::vector<std::string> notes, std::vector<OtherSide> sides) {
+          std::vector<std::string> notes, std::vector<OtherSide> sides, Concern concern) {
   if (!cluster.dead() && let_pass(cluster, pc, code, sides)) return;
+  if (!cluster.dead() && warns(cluster, code, concern))
+    return add_warning(cluster, warp, lanes, pc, code, concern, std::move(message), std::move(notes), std::move(sides));
   if (!cluster.dead()) {
     add_finding(cluster, nullptr, pc, code, std::move(message), std::move(notes));
     Finding& finding = cluster.findings.report.findings.back();
@@ -61,16 +64,18 @@ void stop(Cluster& cluster, const Warp* warp, uint32_t lanes, Pc pc, const char*
 }
 
 void fail_async(const AsyncOp& op, const char* code, std::string message) {
-  Cluster& cluster = *op.issuer->cluster;
-  add_finding(cluster, op.issuer, op.pc, code, std::move(message), {});
+  ends_run(*op.issuer, op.pc, code, std::move(message));
 }
 
 void locate_findings(Cluster& cluster) {
   for (size_t i = 0; i < cluster.findings.report.findings.size(); ++i) {
     cluster.findings.report.findings[i].at = location(cluster.findings.pcs[i]);
+    if (std::string inlined = inlined_at(cluster.findings.pcs[i]); !inlined.empty())
+      cluster.findings.report.findings[i].notes.push_back(std::move(inlined));
     for (size_t side = 0; side < cluster.findings.report.findings[i].sides.size(); ++side)
       cluster.findings.report.findings[i].sides[side].at = location(cluster.findings.side_pcs[i][side]);
   }
+  locate_warnings(cluster);
   if (!cluster.findings.report.clean() && cluster.findings.report.findings.front().code == "STEP-LIMIT")
     cluster.findings.report.waiting = waiters_of(cluster);
 }

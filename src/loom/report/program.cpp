@@ -62,13 +62,14 @@ bool holds_this_code(const dl_phdr_info& object) {
 }
 
 struct Seen {
+  bool library_alone = false;
   std::string text = {};
   bool program = true;  // it is listed first
 };
 
 int see(dl_phdr_info* object, size_t, void* data) {
   Seen& seen = *static_cast<Seen*>(data);
-  if (seen.program || holds_this_code(*object)) {
+  if ((seen.program && !seen.library_alone) || holds_this_code(*object)) {
     const std::string note = note_of(*object);
     seen.text += (seen.text.empty() ? "" : "+") + (note.empty() ? hash_of(*object) : note);
   }
@@ -81,6 +82,15 @@ int see(dl_phdr_info* object, size_t, void* data) {
 std::string program_id() {
   static const std::string id = [] {
     Seen seen;
+    dl_iterate_phdr(&see, &seen);
+    return seen.text;
+  }();
+  return id;
+}
+
+std::string library_id() {
+  static const std::string id = [] {
+    Seen seen{.library_alone = true};
     dl_iterate_phdr(&see, &seen);
     return seen.text;
   }();

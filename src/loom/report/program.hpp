@@ -9,6 +9,9 @@ namespace warploom::loom {
 /// code and constants where the linker left none. In hex.
 std::string program_id();
 
+/// The same of what this code is in alone: the shared library, or the program that it was linked into.
+std::string library_id();
+
 const char* compiler();
 
 }  // namespace warploom::loom

@@ -24,6 +24,8 @@ const char* to_string(SignalKind kind) {
   return "?";
 }
 
+const char* to_string(Severity severity) { return severity == Severity::warning ? "warning" : "error"; }
+
 const char* to_string(WaitKind kind) {
   switch (kind) {
     case WaitKind::mbarrier: return "mbarrier";
@@ -381,6 +383,7 @@ std::string finding_details(const Finding& finding) {
                         place_with_library(side.at), bullet(other ? "" : "first: ", side.what, kDetailIndent));
   }
   for (const std::string& note : finding.notes) text += bullet("", note, kDetailIndent);
+  if (!finding.clause.empty()) text += bullet("manual: ", finding.clause, kDetailIndent);
   return text;
 }
 
@@ -394,6 +397,7 @@ std::string colored(const std::string& text) {
     const size_t first = line.find_first_not_of(' ');
     const std::string_view rest = first == std::string_view::npos ? std::string_view() : line.substr(first);
     const char* color = rest.starts_with("error ")                                          ? "\033[1;31m"
+                        : rest.starts_with("warning ")                                      ? "\033[1;33m"
                         : rest.starts_with("first: ") || rest.starts_with("first access: ") ? "\033[33m"
                         : rest.starts_with("^ ") || first == kDetailIndent                  ? "\033[32m"
                         : rest.starts_with("replay: ") || rest.starts_with("mutation: ")    ? "\033[2m"
@@ -407,17 +411,25 @@ std::string colored(const std::string& text) {
 
 std::string text_of(const Report& report, bool color) {
   std::string text;
-  if (report.clean()) text = fmt::format("clean: nothing found  (kernel {})\n", report.kernel);
-  for (const Finding& finding : report.findings) {
+  if (report.clean() && report.warnings.empty())
+    text = fmt::format("clean: nothing found  (kernel {})\n", report.kernel);
+  if (report.clean() && !report.warnings.empty())
+    text = fmt::format("no errors, {} warning{}  (kernel {})\n", report.warnings.size(),
+                       report.warnings.size() == 1 ? "" : "s", report.kernel);
+  const auto add = [&](const Finding& finding, const std::string& where) {
     if (!text.empty()) text += '\n';
-    const bool first = &finding == &report.findings.front();
-    text += fmt::format("error {}: {}", finding.code, finding.message);
-    if (first) text += fmt::format("  (kernel {}, cluster {})", report.kernel, report.cluster);
-    text += '\n' + finding_details(finding);
-  }
+    text += fmt::format("{} {}: {}{}\n{}", to_string(finding.severity), finding.code, finding.message, where,
+                        finding_details(finding));
+  };
+  for (const Finding& finding : report.findings)
+    add(finding, &finding == &report.findings.front()
+                     ? fmt::format("  (kernel {}, cluster {})", report.kernel, report.cluster)
+                     : std::string());
+  for (const Finding& warning : report.warnings)
+    add(warning, warning.times == 1 ? std::string() : fmt::format("  ({} times)", warning.times));
   if (!report.waiting.empty()) {
     // One finding and its waiters are one block; after several, the table needs a title.
-    if (report.findings.size() != 1) text += "\nwaiting\n";
+    if (report.findings.size() != 1 || !report.warnings.empty()) text += "\nwaiting\n";
     text += waiting_text(report.waiting);
   }
   if (!report.mutation.empty()) text += fmt::format("  mutation: {}\n", report.mutation);

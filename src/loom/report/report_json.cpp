@@ -16,7 +16,8 @@ class Writer {
  public:
   void value(const Report& report) {
     object("format", 1, "kernel", report.kernel, "cluster", report.cluster, "clean", report.clean(), "findings",
-           report.findings, "waiting", report.waiting, "schedule", report.schedule, "mutation", report.mutation);
+           report.findings, "waiting", report.waiting, "schedule", report.schedule, "mutation", report.mutation,
+           "warnings", report.warnings);
   }
   std::string take() { return std::move(text_); }
 
@@ -34,7 +35,8 @@ class Writer {
   void value(const FindingSide& side) { object("what", side.what, "agent", side.agent, "at", side.at); }
   void value(const Finding& finding) {
     object("code", finding.code, "message", finding.message, "agent", finding.agent, "at", finding.at, "notes",
-           finding.notes, "sides", finding.sides);
+           finding.notes, "sides", finding.sides, "severity", to_string(finding.severity), "clause", finding.clause,
+           "times", finding.times);
   }
   void value(const Waiter& w) {
     object("kind", to_string(w.kind), "agents", w.agents, "at", w.at, "object", w.object, "owner", w.owner, "phase",

@@ -22,6 +22,7 @@
 
 #include "frames.hpp"
 #include "line_table.hpp"
+#include "origins.hpp"
 
 namespace warploom::loom {
 namespace {
@@ -55,6 +56,18 @@ class Symbols {
     if (return_address != nullptr)
       location = or_begin_anew([&] { return resolve(reinterpret_cast<uintptr_t>(return_address) - 1); });
     return cache_.emplace(return_address, std::move(location)).first->second;
+  }
+
+  std::string inlined(const void* return_address) {
+    const std::lock_guard lock(mutex_);
+    return or_begin_anew([&]() -> std::string {
+      const Dwarf_Addr pc = reinterpret_cast<uintptr_t>(return_address) - 1;
+      Dwfl_Module* module = module_at(pc);
+      if (module == nullptr) return {};
+      const std::vector<Frame> frames = inline_frames(module, pc);
+      const Frame* const made = made_from_another(frames);
+      return made == nullptr ? std::string() : inline_chain(origins_of(made->path, made->line));
+    });
   }
 
   /// Whether the innermost line outside the library is a kernel's.
@@ -118,9 +131,18 @@ class Symbols {
     Dwfl_Module* module = module_at(pc);
     if (module == nullptr) return {};
     const std::vector<Frame> frames = inline_frames(module, pc);
+    if (const Frame* made = made_from_another(frames))
+      return location_of_origin(made->path, made->line, origins_of(made->path, made->line));
     if (!frames.empty()) return location_of(frames);
     if (const auto carried = carried_lines(module, pc)) return carried->at;
     return from_symbol_table(module, pc);
+  }
+
+  /// The innermost line that stands in such a file (origins.hpp).
+  static const Frame* made_from_another(std::span<const Frame> frames) {
+    const auto found =
+        std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return has_origins(frame.path); });
+    return found == frames.end() ? nullptr : &*found;
   }
 
   /// Of a function of the installed archive, which has no debug information.
@@ -247,6 +269,10 @@ class Symbols {
 
 Location locate(const void* return_address) { return Symbols::instance().locate(return_address); }
 
+std::string inlined_at(const void* return_address) {
+  return return_address == nullptr || !any_origins() ? std::string() : Symbols::instance().inlined(return_address);
+}
+
 const void* innermost_kernel_frame(std::span<const void* const> stack) {
   using Owner = Symbols::Owner;
   const void* unknown = nullptr;  // of a kernel without debug information, perhaps
@@ -271,8 +297,8 @@ bool is_library_file(std::string_view path) {
   const size_t at = find_component(path, kIncludeTree);
   if (at == std::string_view::npos) return false;
   const std::string_view below = path.substr(at + kIncludeTree.size());
-  constexpr std::array<std::string_view, 7> kFolders{"arch/",     "pipeline/", "warp/", "schedule/",
-                                                     "epilogue/", "loom/",     "types/"};
+  constexpr std::array<std::string_view, 8> kFolders{"arch/",     "pipeline/", "warp/",  "schedule/",
+                                                     "epilogue/", "loom/",     "types/", "ptx/"};
   for (const std::string_view folder : kFolders) {
     if (below.starts_with(folder)) return true;
   }

@@ -22,6 +22,9 @@ namespace warploom::loom {
 /// is made, not on a fiber.
 Location locate(const void* return_address);
 
+/// Through which inlined functions a line of PTX comes from where `locate` says, in words; "" where that says it all.
+std::string inlined_at(const void* return_address);
+
 /// Of the return addresses of a stack, innermost first: the first that stands in a line of the kernel, and not in the C
 /// library or the loom. The first of all where there is none.
 const void* innermost_kernel_frame(std::span<const void* const> stack);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "loom/report/program.hpp"
+#include "loom/report/warnings.hpp"
 #include "types/no_throw.hpp"
 
 namespace warploom::loom {
@@ -171,6 +172,7 @@ class Explorer {
     if (!trial.outcome.refused) {
       verdict_.suppressed = std::max(verdict_.suppressed, trial.outcome.suppressed);
       note(trial.outcome.points);
+      add_warnings(verdict_.warnings, trial.outcome.report.warnings);
     }
     return trial;
   }
@@ -369,9 +371,15 @@ std::vector<std::string> Verdict::not_covered() const {
 }
 
 std::string Verdict::sentence() const {
-  const std::string apart =
-      suppressed == 0 ? ""
-                      : fmt::format(", apart from {} suppressed finding{}", suppressed, suppressed == 1 ? "" : "s");
+  std::string apart = suppressed == 0
+                          ? ""
+                          : fmt::format(", apart from {} suppressed finding{}", suppressed, suppressed == 1 ? "" : "s");
+  if (!warnings.empty()) {
+    apart += fmt::format("{} {}: ", apart.empty() ? ", apart from" : " and", counted(warnings.size(), "warning"));
+    for (const Finding& warning : warnings)
+      apart += fmt::format("{}{} at {}:{}", &warning == &warnings.front() ? "" : ", ", warning.code,
+                           warning.at.user.file, warning.at.user.line);
+  }
   switch (kind) {
     case Kind::holds:
       return fmt::format(

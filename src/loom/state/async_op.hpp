@@ -71,7 +71,7 @@ struct AsyncOp {
   uint32_t source_bytes = 0;
   std::shared_ptr<CopyGroup> copies;
   bool raised = false;  ///< cp_async_arrive: the barrier's pending count was raised for it
-  // store_async: `words` to `destination` at `offset`
+  // store_async: `bytes` of `words` to `destination` at `offset`, or a reduction with them
   uint32_t words[4] = {};
   // try_cancel: the answer to `destination` at `offset`
   std::shared_ptr<CancelRequest> request;

@@ -19,4 +19,14 @@ std::vector<std::string> signalled_by(const Barrier& barrier) {
   return {fmt::format("{} is signalled by {}", barrier.name(), barrier.signalled_by)};
 }
 
+uint32_t NamedBarrier::result() const {
+  switch (reduction) {
+    case native::BarReduction::none: break;
+    case native::BarReduction::popc: return yes;
+    case native::BarReduction::bit_and: return static_cast<uint32_t>(yes == arrived);
+    case native::BarReduction::bit_or: return static_cast<uint32_t>(yes != 0);
+  }
+  return 0;
+}
+
 }  // namespace warploom::loom

@@ -8,6 +8,7 @@
 
 #include "loom/state/addresses.hpp"
 #include "loom/units/mbarrier.hpp"
+#include "warploom/loom/collective.hpp"
 #include "warploom/loom/report.hpp"
 
 namespace warploom::loom {
@@ -56,15 +57,24 @@ std::string phase_text(uint64_t phases);
 /// A note that says who completes the barrier, or nothing if the kernel did not say.
 std::vector<std::string> signalled_by(const Barrier& barrier);
 
+/// What a warp brings to a reduction at a named barrier.
+struct BarVote {
+  native::BarReduction reduction = native::BarReduction::none;
+  uint32_t yes = 0;  ///< lanes whose predicate is true
+};
+
 struct NamedBarrier {
   const char* name = "";
-  uint32_t expected = 0;  ///< threads, fixed by the first arrival of a phase
-  bool whole = false;     ///< __syncthreads: all threads of the CTA that have not exited
+  native::BarReduction reduction = native::BarReduction::none;  ///< of the phase under way
+  uint32_t yes = 0;                                             ///< threads of it whose predicate is true
+  uint32_t expected = 0;                                        ///< threads, fixed by the first arrival of a phase
+  bool whole = false;  ///< __syncthreads: all threads of the CTA that have not exited
   uint32_t arrived = 0;
   uint64_t time = 0;
   std::vector<Warp*> members;  ///< warps that arrived in this phase
   std::vector<Warp*> waiting;
 
+  uint32_t result() const;  ///< of the reduction, when all are here
   std::string text(uint32_t id) const {
     return "named barrier " + std::to_string(id) + (name[0] != '\0' ? " (" + std::string(name) + ")" : "");
   }

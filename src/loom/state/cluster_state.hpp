@@ -68,15 +68,21 @@ struct GridDependency {
   std::vector<Thread*> waiters;
 };
 
-/// A tensor map that this cluster has published, and who has fenced since (isa/tensor_map.cpp).
-struct PublishedMap {
-  std::vector<Thread*> fenced;
-  std::optional<check::Stamp> at;  ///< with the checker
+/// A tensor map in global memory that this cluster has changed, and who has fenced since (isa/tensor_map.cpp).
+struct ChangedMap {
+  struct Fence {
+    const Thread* thread = nullptr;
+    std::optional<check::Stamp> at = {};  ///< with the checker
+  };
+  bool released = false;           ///< by tensormap.cp_fenceproxy, or by a fence after the change
+  std::optional<check::Stamp> at;  ///< its change or its release, with the checker
+  std::vector<Fence> fences;       ///< that acquire it
 };
 
 /// Threads that ask an mbarrier again and again (isa/mbarrier_test.cpp).
 struct Polls {
-  std::vector<Thread*> waiting;  ///< whose test failed: they run again when nothing else can
+  std::vector<Thread*> waiting;     ///< whose test failed: they run again when nothing else can
+  std::vector<Thread*> activating;  ///< that ask who is active with them
   uint64_t failed = 0;
   uint64_t productive_steps = 0;
   uint32_t idle_rounds = 0;

@@ -96,7 +96,7 @@ struct alignas(64) Thread : native::ThreadHead {
   struct Asked {
     Pc pc = nullptr;
     const void* word = nullptr;
-    uint32_t answer = 0;
+    uint64_t answer = 0;
     friend bool operator==(const Asked&, const Asked&) = default;
   } asked;
   uint32_t atomics = 0;  ///< that it has executed since it last let others run for their sake

@@ -1,5 +1,6 @@
 // Tensor maps: the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col as driver 580 enforces them (hardware.md
 // §2.2), and our 128 bytes.
+#include <algorithm>
 #include <cstring>
 
 #include "loom/units/tensor_map_edit.hpp"
@@ -8,6 +9,7 @@ namespace warploom::loom {
 
 namespace {
 
+constexpr uint32_t atom_shift = 56;  ///< in word 13: the atom of a 128-byte swizzle that was put together
 constexpr uint64_t magic = 0x31'70'61'6d'6d'6f'6f'6cu;  // "loommap1"
 // The driver takes a box of 64 KiB and refuses one of 256 KiB; between lies the shared memory of a CTA.
 constexpr uint64_t max_box_bytes = 227 * 1024;
@@ -226,6 +228,8 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
   args.type = static_cast<TmaType>(w[13] >> 8 & 0xff);
   args.interleave = static_cast<uint8_t>(w[13] >> 16);
   args.swizzle = static_cast<Swizzle>(w[13] >> 24 & 0xff);
+  if (args.swizzle == Swizzle::b128)
+    args.swizzle = static_cast<Swizzle>(static_cast<uint32_t>(Swizzle::b128) + (w[13] >> atom_shift & 3));
   args.l2_promotion = static_cast<uint8_t>(w[13] >> 32);
   args.fill = static_cast<TmaFill>(w[13] >> 40 & 0xff);
   if (im2col) {
@@ -237,6 +241,8 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
     window.channels = w[12] >> 20 & 0xfff;
     window.pixels = w[12] >> 32 & 0xfff;
   }
+  // One that was made from zeros has no sizes beyond its rank.
+  if (!im2col && args.box[4] == 0 && args.rank >= 1 && args.rank < 5) args = normalised(args);
   // A forged checksum must not send a copy astray: the rules hold for every map that decodes.
   decoded.broken = broken_rule(args, Chip::sm100);
   decoded.valid = decoded.broken.empty();
@@ -245,7 +251,10 @@ DecodedTensorMap decode_tensor_map(const TensorMap& map) {
 
 bool replace_field(TensorMap& map, TensorMapField field, uint32_t which, uint64_t value) {
   uint64_t* w = map.opaque;
-  if (w[0] != magic || w[15] != checksum(map)) return false;
+  const bool blank = std::all_of(w, w + 16, [](uint64_t word) { return word == 0; });
+  if (blank) w[0] = magic;
+  if (!blank && (w[0] != magic || w[15] != checksum(map))) return false;
+  if (field == TensorMapField::rank && (value < 1 || value > 5)) value = 0xff;  // found when the map is used
   const auto put = [&](uint64_t& word, uint32_t shift, uint64_t mask) {
     word = (word & ~(mask << shift)) | (value & mask) << shift;
   };
@@ -257,7 +266,23 @@ bool replace_field(TensorMap& map, TensorMapField field, uint32_t which, uint64_
     case TensorMapField::element_stride: put(w[12], 4 * which, 0xf); break;
     case TensorMapField::rank: put(w[13], 0, 0xff); break;
     case TensorMapField::type: put(w[13], 8, 0xff); break;
-    case TensorMapField::swizzle: put(w[13], 24, 0xff); break;
+    case TensorMapField::swizzle:
+      put(w[13], 24, 0xff);
+      w[13] &= ~(uint64_t{3} << atom_shift);
+      break;
+    case TensorMapField::swizzle_mode: {
+      const auto old = static_cast<uint32_t>(w[13] >> 24 & 0xff);
+      put(w[13], 24, 0xff);
+      if (old > static_cast<uint32_t>(Swizzle::b128))
+        w[13] |= uint64_t{old - static_cast<uint32_t>(Swizzle::b128)} << atom_shift;
+      break;
+    }
+    case TensorMapField::swizzle_atomicity:
+      if ((w[13] >> 24 & 0xff) > static_cast<uint32_t>(Swizzle::b128))
+        w[13] = (w[13] & ~(uint64_t{0xff} << 24)) | uint64_t{static_cast<uint32_t>(Swizzle::b128)} << 24;
+      put(w[13], atom_shift, 3);
+      break;
+    case TensorMapField::interleave: put(w[13], 16, 0xff); break;
     case TensorMapField::fill: put(w[13], 40, 0xff); break;
   }
   w[15] = checksum(map);

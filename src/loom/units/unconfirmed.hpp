@@ -55,4 +55,10 @@ inline constexpr uint64_t f64_sum_nan = 0x7fff'ffff'ffff'ffff;
 /// unconfirmed: of -0 and +0, reductions of f16 and bf16 take -0 as the smaller.
 inline constexpr bool minus_zero_is_less = true;
 
+// ---- atomics
+
+/// unconfirmed (the manual's words on its current implementation): sums of f32 by atom and red take subnormal operands
+/// and results for zero in global memory, and keep them in shared memory. Bulk reductions keep them (measured).
+inline constexpr bool global_f32_atomics_flush = true;
+
 }  // namespace warploom::loom::unconfirmed

@@ -1,7 +1,7 @@
 // The GPU side of arch/cluster_memory.hpp.
 #pragma once
 
-#include "warploom/arch/gpu/ptx.hpp"
+#include "warploom/arch/gpu/atomic_forms.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -60,36 +60,43 @@ WARPLOOM_FN void store_cluster(SharedAddress destination, T value) noexcept {
   }
 }
 
-// atom.acq_rel.cluster.shared::cluster.OP old, [a], value
-template <Atomic operation>
-WARPLOOM_FN uint32_t fetch_cluster(SharedAddress destination, uint32_t value) noexcept {
-  uint32_t old = 0;
-#define WARPLOOM_ATOMIC(name, text)                                            \
-  if constexpr (operation == Atomic::name)                                     \
-    asm volatile("atom.acq_rel.cluster.shared::cluster." text " %0, [%1], %2;" \
-                 : "=r"(old)                                                   \
-                 : "r"(destination.value), "r"(value)                          \
-                 : "memory");
-  WARPLOOM_ATOMIC(add, "add.u32")
-  WARPLOOM_ATOMIC(min, "min.u32")
-  WARPLOOM_ATOMIC(max, "max.u32")
-  WARPLOOM_ATOMIC(inc, "inc.u32")
-  WARPLOOM_ATOMIC(dec, "dec.u32")
-  WARPLOOM_ATOMIC(bit_and, "and.b32")
-  WARPLOOM_ATOMIC(bit_or, "or.b32")
-  WARPLOOM_ATOMIC(bit_xor, "xor.b32")
-  WARPLOOM_ATOMIC(exchange, "exch.b32")
-#undef WARPLOOM_ATOMIC
-  return old;
+template <Atomic operation, MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN T fetch_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept {
+  constexpr AtomicForm form{operation, atomic_type<operation, T>(), 1, order, scope, true};
+  static_assert(exists_in_shared(form), "warploom: there is no such atomic");
+  return detail::atomic<form, true>(destination.value, value);
 }
-// atom.acq_rel.cluster.shared::cluster.cas.b32 old, [a], expected, desired
-WARPLOOM_FN uint32_t compare_exchange_cluster(SharedAddress destination, uint32_t expected, uint32_t desired) noexcept {
-  uint32_t old;
-  asm volatile("atom.acq_rel.cluster.shared::cluster.cas.b32 %0, [%1], %2, %3;"
-               : "=r"(old)
-               : "r"(destination.value), "r"(expected), "r"(desired)
-               : "memory");
-  return old;
+template <Atomic operation, MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN void reduce_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept {
+  constexpr AtomicForm form{operation, atomic_type<operation, T>(), 1, order, scope, false};
+  static_assert(exists_in_shared(form) && !acquires(order), "warploom: there is no such reduction");
+  detail::atomic<form, true>(destination.value, value);
+}
+template <MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN T compare_exchange_cluster(SharedAddress destination, std::type_identity_t<T> expected,
+                                       std::type_identity_t<T> desired) noexcept {
+  constexpr AtomicForm form{
+      Atomic::compare_exchange, atomic_type<Atomic::compare_exchange, T>(), 1, order, scope, true};
+  return detail::atomic<form, true>(destination.value, desired, expected);
+}
+
+// red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.OP [a], value, [barrier]
+template <Atomic operation, class T>
+WARPLOOM_FN void reduce_async(SharedAddress destination, T value, SharedAddress barrier) noexcept {
+  constexpr AtomicType type = atomic_type<operation, T>();
+  static_assert(reduces_async(operation, type), "warploom: there is no such red.async");
+  using Name = detail::AtomicText<operation>;
+  using Type = detail::AtomicTypeText<type>;
+  if constexpr (sizeof(T) == 4)
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.%3.%4 [%0], %1, [%2];" ::"r"(
+                     destination.value),
+                 "r"(value), "r"(barrier.value), "C"(Name::name), "C"(Type::name)
+                 : "memory");
+  else
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.%3.%4 [%0], %1, [%2];" ::"r"(
+                     destination.value),
+                 "l"(value), "r"(barrier.value), "C"(Name::name), "C"(Type::name)
+                 : "memory");
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -5,6 +5,8 @@
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
+WARPLOOM_FN void fence_cta() noexcept { ::cuda::ptx::fence(::cuda::ptx::sem_acq_rel, ::cuda::ptx::scope_cta); }
+WARPLOOM_FN void fence_system() noexcept { ::cuda::ptx::fence(::cuda::ptx::sem_acq_rel, ::cuda::ptx::scope_sys); }
 WARPLOOM_FN void fence_cluster() noexcept { ::cuda::ptx::fence(::cuda::ptx::sem_acq_rel, ::cuda::ptx::scope_cluster); }
 WARPLOOM_FN void fence_proxy_async() noexcept { ::cuda::ptx::fence_proxy_async(); }
 WARPLOOM_FN void fence_shared_release() noexcept {

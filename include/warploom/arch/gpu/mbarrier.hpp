@@ -102,26 +102,45 @@ WARPLOOM_FN void mbarrier_arrive_drop(SharedAddress barrier, uint32_t count) noe
   asm volatile("mbarrier.arrive_drop.release.cta.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier.value), "r"(count)
                : "memory");
 }
-// mbarrier.try_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity, hint
-template <Scope scope, bool>
-WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
-  const uint32_t parity = detail::wait_parity(phases);
+namespace detail {
+template <Scope scope>
+WARPLOOM_FN void wait_for_parity(SharedAddress barrier, uint32_t parity, [[maybe_unused]] uint32_t phases) noexcept {
   // One try may sleep this many nanoseconds: 10 ms, or 1 ms where a watchdog looks at the time in between.
   constexpr uint32_t suspend_time_hint = WARPLOOM_WATCHDOG ? 1'000'000 : 0x989680;
-  WARPLOOM_INSTRUMENT(detail::WaitNotes notes;)
-  while (!detail::ptx::mbarrier_try_wait_parity(detail::ptx::sem_acquire, detail::scope_tag<scope>,
-                                                detail::generic_pointer<uint64_t>(barrier), parity,
-                                                suspend_time_hint)) {
+  WARPLOOM_INSTRUMENT(WaitNotes notes;)
+  while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, scope_tag<scope>, generic_pointer<uint64_t>(barrier), parity,
+                                        suspend_time_hint)) {
     WARPLOOM_INSTRUMENT(notes.still_waiting(barrier, phases);)
   }
   WARPLOOM_INSTRUMENT(notes.passed(barrier, phases);)
 }
+template <Scope scope>
+WARPLOOM_FN bool test_parity(SharedAddress barrier, uint32_t parity) noexcept {
+  return ptx::mbarrier_test_wait_parity(ptx::sem_acquire, scope_tag<scope>, generic_pointer<uint64_t>(barrier), parity);
+}
+}  // namespace detail
+
+// mbarrier.try_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity, hint
+template <Scope scope, bool>
+WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept {
+  detail::wait_for_parity<scope>(barrier, detail::wait_parity(phases), phases);
+}
+template <Scope scope, bool>
+WARPLOOM_FN void mbarrier_wait_parity(SharedAddress barrier, uint32_t parity) noexcept {
+  uint32_t phases = 0;
+  // The notes count phases: as many as a wait saw last, or one more.
+  WARPLOOM_INSTRUMENT(phases = static_cast<uint32_t>(detail::notes_of(barrier).seen >> 32);)
+  WARPLOOM_INSTRUMENT(phases += (phases & 1) == parity;)
+  detail::wait_for_parity<scope>(barrier, parity, phases);
+}
 // mbarrier.test_wait.parity.acquire.{cta,cluster}.shared::cta.b64 p, [a], parity
 template <Scope scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {
-  return detail::ptx::mbarrier_test_wait_parity(detail::ptx::sem_acquire, detail::scope_tag<scope>,
-                                                detail::generic_pointer<uint64_t>(barrier),
-                                                detail::wait_parity(phases));
+  return detail::test_parity<scope>(barrier, detail::wait_parity(phases));
+}
+template <Scope scope>
+WARPLOOM_FN bool mbarrier_test_parity(SharedAddress barrier, uint32_t parity) noexcept {
+  return detail::test_parity<scope>(barrier, parity);
 }
 class Ready {
  public:

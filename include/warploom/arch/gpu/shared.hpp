@@ -51,5 +51,19 @@ WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[
                "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(barrier.value)
                : "memory");
 }
+template <class T>
+WARPLOOM_FN void store_async(SharedAddress destination, T value, SharedAddress barrier) noexcept {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "warploom: st.async moves 4, 8 or 16 bytes");
+  if constexpr (sizeof(T) == 4)
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(destination.value),
+        "r"(detail::as_bits_of<unsigned int>(value)), "r"(barrier.value)
+        : "memory");
+  else
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(destination.value),
+        "l"(detail::as_bits_of<unsigned long long>(value)), "r"(barrier.value)
+        : "memory");
+}
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -73,6 +73,9 @@ WARPLOOM_FN void publish_tensor_map(TensorMap* destination, SharedAddress map) n
   detail::ptx::tensormap_cp_fenceproxy(detail::ptx::sem_release, detail::ptx::scope_gpu, destination,
                                        detail::generic_pointer<void>(map), detail::ptx::n32_t<128>{});
 }
+WARPLOOM_FN void release_tensor_maps() noexcept {
+  detail::ptx::fence_proxy_tensormap_generic(detail::ptx::sem_release, detail::ptx::scope_gpu);
+}
 WARPLOOM_FN void acquire_tensor_map(const TensorMap& map) noexcept {
   detail::ptx::fence_proxy_tensormap_generic(detail::ptx::sem_acquire, detail::ptx::scope_gpu, &map,
                                              detail::ptx::n32_t<128>{});

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "warploom/loom/atomics.hpp"
 #include "warploom/loom/native.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
@@ -22,16 +23,35 @@ WARPLOOM_FN void store_cluster(SharedAddress destination, T value) noexcept {
   std::memcpy(native::cluster_memory(destination.value, sizeof(T), true), &value, sizeof(T));
 }
 
-template <Atomic operation>
-WARPLOOM_FN uint32_t fetch_cluster(SharedAddress destination, uint32_t value) noexcept {
-  static_assert(static_cast<int>(Atomic::bit_xor) == static_cast<int>(Reduction::bit_xor));
-  if constexpr (operation == Atomic::exchange)
-    return native::exchange_cluster(destination.value, value);
-  else
-    return native::fetch_cluster(static_cast<Reduction>(operation), destination.value, value);
+template <Atomic operation, MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN T fetch_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept {
+  static constexpr AtomicForm form{operation, atomic_type<operation, T>(), 1, order, scope, true};
+  static_assert(exists_in_shared(form), "warploom: there is no such atomic");
+  T old;
+  native::atomic_shared(form, destination.value, &value, nullptr, &old);
+  return old;
 }
-WARPLOOM_FN uint32_t compare_exchange_cluster(SharedAddress destination, uint32_t expected, uint32_t desired) noexcept {
-  return native::compare_exchange_cluster(destination.value, expected, desired);
+template <Atomic operation, MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN void reduce_cluster(SharedAddress destination, std::type_identity_t<T> value) noexcept {
+  static constexpr AtomicForm form{operation, atomic_type<operation, T>(), 1, order, scope, false};
+  static_assert(exists_in_shared(form) && !acquires(order), "warploom: there is no such reduction");
+  native::atomic_shared(form, destination.value, &value, nullptr, nullptr);
+}
+template <MemoryOrder order, MemoryScope scope, class T>
+WARPLOOM_FN T compare_exchange_cluster(SharedAddress destination, std::type_identity_t<T> expected,
+                                       std::type_identity_t<T> desired) noexcept {
+  static constexpr AtomicForm form{
+      Atomic::compare_exchange, atomic_type<Atomic::compare_exchange, T>(), 1, order, scope, true};
+  T old;
+  native::atomic_shared(form, destination.value, &desired, &expected, &old);
+  return old;
+}
+
+template <Atomic operation, class T>
+WARPLOOM_FN void reduce_async(SharedAddress destination, T value, SharedAddress barrier) noexcept {
+  constexpr AtomicType type = atomic_type<operation, T>();
+  static_assert(reduces_async(operation, type), "warploom: there is no such red.async");
+  native::reduce_async(operation, type, destination.value, &value, barrier.value);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

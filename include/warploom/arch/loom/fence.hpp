@@ -7,6 +7,8 @@ namespace warploom::inline WARPLOOM_MACHINE::arch {
 
 namespace native = ::warploom::loom::native;
 
+WARPLOOM_FN void fence_cta() noexcept { native::fence(MemoryScope::cta); }
+WARPLOOM_FN void fence_system() noexcept { native::fence(MemoryScope::sys); }
 WARPLOOM_FN void fence_cluster() noexcept { native::fence(MemoryScope::cluster); }
 WARPLOOM_FN void fence_proxy_async() noexcept { native::fence_proxy_async(native::ProxyFence::all); }
 WARPLOOM_FN void fence_shared_release() noexcept { native::fence_shared(true); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "warploom/loom/native.hpp"
+#include "warploom/loom/parity.hpp"
 
 namespace warploom::inline WARPLOOM_MACHINE::arch {
 
@@ -36,6 +37,19 @@ WARPLOOM_FN void mbarrier_wait(SharedAddress barrier, uint32_t phases) noexcept 
     native::mbarrier_wait_before_wgmma(barrier.value, phases);
   else
     native::mbarrier_wait(barrier.value, phases);
+}
+template <Scope scope, bool before_wgmma>
+WARPLOOM_FN void mbarrier_wait_parity(SharedAddress barrier, uint32_t parity) noexcept {
+  if constexpr (scope == Scope::cluster)
+    native::mbarrier_wait_parity_cluster(barrier.value, parity);
+  else if constexpr (before_wgmma)
+    native::mbarrier_wait_parity_before_wgmma(barrier.value, parity);
+  else
+    native::mbarrier_wait_parity(barrier.value, parity);
+}
+template <Scope scope>
+WARPLOOM_FN bool mbarrier_test_parity(SharedAddress barrier, uint32_t parity) noexcept {
+  return native::mbarrier_test_parity(barrier.value, parity, scope == Scope::cluster);
 }
 template <Scope scope>
 WARPLOOM_FN bool mbarrier_test(SharedAddress barrier, uint32_t phases) noexcept {

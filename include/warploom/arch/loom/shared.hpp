@@ -26,7 +26,12 @@ WARPLOOM_FN void store_shared(T* destination, T value) noexcept {
 }
 
 WARPLOOM_FN void store_async(SharedAddress destination, const uint32_t (&words)[4], SharedAddress barrier) noexcept {
-  native::store_async(destination.value, words, barrier.value);
+  native::store_async(destination.value, words, sizeof(words), barrier.value);
+}
+template <class T>
+WARPLOOM_FN void store_async(SharedAddress destination, T value, SharedAddress barrier) noexcept {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "warploom: st.async moves 4, 8 or 16 bytes");
+  native::store_async(destination.value, &value, sizeof(T), barrier.value);
 }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

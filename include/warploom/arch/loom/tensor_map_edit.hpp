@@ -48,6 +48,7 @@ WARPLOOM_FN void tensor_map_set_swizzle(SharedAddress map) noexcept {
 WARPLOOM_FN void publish_tensor_map(TensorMap* destination, SharedAddress map) noexcept {
   native::publish_tensor_map(destination, map.value);
 }
+WARPLOOM_FN void release_tensor_maps() noexcept { native::release_tensor_maps(); }
 WARPLOOM_FN void acquire_tensor_map(const TensorMap& map) noexcept { native::acquire_tensor_map(map); }
 
 }  // namespace warploom::inline WARPLOOM_MACHINE::arch

@@ -16,24 +16,6 @@ Stamp stamp_of(const GlobalAccess& access, uint8_t lane) {
   return {access.slot, access.tick, access.by_thread ? lane : whole_slot};
 }
 
-/// Adds what is told of a cluster to what is known of it. The first entry is somebody's own; the others are sorted.
-void add(Told& told, uint32_t cluster, const KnowledgeRef& news) {
-  auto known = told.begin();
-  if (known == told.end() || known->first != cluster) {
-    const auto others = told.begin() + (told.empty() ? 0 : 1);
-    known =
-        std::lower_bound(others, told.end(), cluster, [](const auto& entry, uint32_t c) { return entry.first < c; });
-    if (known == told.end() || known->first != cluster) {
-      told.emplace(known, cluster, news);
-      return;
-    }
-  }
-  if (known->second == news) return;
-  auto both = make_knowledge(*known->second);
-  both->join(*news);
-  known->second = std::move(both);
-}
-
 }  // namespace
 
 GlobalMemory::GlobalMemory(std::span<const TensorRef> tensors) : stores_(1) {
@@ -100,6 +82,24 @@ bool GlobalMemory::fenced_between(const GlobalAccess& earlier, const Stamp& stam
   });
 }
 
+/// The write, a release that knows of it, an acquire in the CTA of the use that knows of that, the use.
+bool GlobalMemory::map_fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const GlobalAccess& use,
+                                      const View& view) const {
+  const auto known_to = [&](const MapFence& fence, uint32_t cluster, const Stamp& moment) {
+    const Viewpoint there(*fence.knows);
+    return covers({fence.cluster, &there}, Plane::visible, cluster, moment);
+  };
+  return std::any_of(map_fences_.rbegin(), map_fences_.rend(), [&](const MapFence& acquire) {
+    if (acquire.map == nullptr || acquire.map != view.map || acquire.cluster != use.cluster || acquire.cta != use.cta ||
+        !covers(view, Plane::visible, acquire.cluster, acquire.at))
+      return false;
+    return std::any_of(map_fences_.rbegin(), map_fences_.rend(), [&](const MapFence& release) {
+      return release.map == nullptr && known_to(acquire, release.cluster, release.at) &&
+             known_to(release, earlier.cluster, stamp);
+    });
+  });
+}
+
 bool GlobalMemory::follows_update(const Entry& entry, const View& view) const {
   const GlobalAccess& earlier = accesses_[entry.access];
   const Stamp stamp = earlier.store != 0 ? stores_[earlier.store] : stamp_of(earlier, entry.lane);
@@ -111,7 +111,8 @@ std::optional<GlobalConflict::Kind> GlobalMemory::conflict(const Entry& entry, c
   using Kind = GlobalConflict::Kind;
   const GlobalAccess& earlier = accesses_[entry.access];
   const bool atomics = earlier.touch == Touch::atomic && later.touch == Touch::atomic;
-  if (atomics && reaches({earlier.scope, earlier.cluster, earlier.cta, {}}, later.scope, later.cluster, later.cta)) {
+  if (atomics &&
+      SyncWords::reaches({earlier.scope, earlier.cluster, earlier.cta, {}}, later.scope, later.cluster, later.cta)) {
     if (!order_shows(earlier.update, later.update) || follows_update(entry, view)) return std::nullopt;
     return Kind::update_order;
   }
@@ -131,15 +132,10 @@ std::optional<GlobalConflict::Kind> GlobalMemory::conflict(const Entry& entry, c
   if (entry.writes && earlier.proxy == Proxy::generic && later.proxy == Proxy::async &&
       !fenced_between(earlier, stamp, view))
     return Kind::no_proxy_fence;
+  if (entry.writes && earlier.proxy == Proxy::generic && later.proxy == Proxy::tensor &&
+      !map_fenced_between(earlier, stamp, later, view))
+    return Kind::no_map_fence;
   return std::nullopt;
-}
-
-bool GlobalMemory::reaches(const Release& release, MemoryScope scope, uint32_t cluster, uint32_t cta) {
-  const auto within = [&](MemoryScope reach) {
-    return reach == MemoryScope::gpu ||
-           (release.cluster == cluster && (reach == MemoryScope::cluster || release.cta == cta));
-  };
-  return within(release.scope) && within(scope);
 }
 
 ToldRef GlobalMemory::known(uint32_t cluster, const KnowledgeRef& own) const {
@@ -162,42 +158,6 @@ ToldRef GlobalMemory::known(uint32_t cluster, const KnowledgeRef& own) const {
   }
   if (all) gathered = {acquires.size(), Told(told->begin() + 1, told->end())};
   return told;
-}
-
-void GlobalMemory::release(const void* word, const Release& release) {
-  std::vector<Release>& list = words_[word];
-  const auto same = std::find_if(list.begin(), list.end(), [&](const Release& other) {
-    return other.scope == release.scope && other.cluster == release.cluster && other.cta == release.cta;
-  });
-  if (same == list.end()) {
-    list.push_back(release);
-    return;
-  }
-  auto both = std::make_shared<Told>(*same->told);
-  for (const auto& [cluster, knowledge] : *release.told) add(*both, cluster, knowledge);
-  same->told = std::move(both);
-}
-
-void GlobalMemory::overwrite(const void* begin, size_t bytes) {
-  if (words_.empty()) return;
-  const auto* const end = static_cast<const std::byte*>(begin) + bytes;
-  constexpr uintptr_t step = sizeof(uint32_t);  // words are aligned
-  if (bytes / step < words_.size()) {
-    const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + step - 1) / step * step;
-    for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(end); at += step)
-      words_.erase(reinterpret_cast<const void*>(at));
-    return;
-  }
-  std::erase_if(words_, [&](const auto& word) { return word.first >= begin && word.first < end; });
-}
-
-std::vector<GlobalMemory::Release> GlobalMemory::found(const void* word, MemoryScope scope, uint32_t cluster,
-                                                       uint32_t cta) const {
-  std::vector<Release> list;
-  if (const auto entry = words_.find(word); entry != words_.end())
-    std::copy_if(entry->second.begin(), entry->second.end(), std::back_inserter(list),
-                 [&](const Release& release) { return reaches(release, scope, cluster, cta); });
-  return list;
 }
 
 void GlobalMemory::acquired(uint32_t cluster, const Stamp& at, const ToldRef& told) {
@@ -256,7 +216,7 @@ bool GlobalMemory::of_one_thread(const GlobalAccess& one, const GlobalAccess& tw
 void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, uintptr_t length, uint32_t access,
                          uint8_t lane, const View& view, const Report& report) {
   const GlobalAccess me = accesses_[access];
-  const bool writes = me.touch != Touch::read;
+  const bool writes = me.writes(), loads = me.touch == Touch::atomic && !writes;
   const auto tell = [&](const Entry& entry, uint16_t common) {
     const auto kind = conflict(entry, me, view);
     if (!kind) return false;
@@ -283,6 +243,13 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
     }
     // What it replaces: all that a write is ordered behind, atomics that it tells of, its own reads before.
     const GlobalAccess& earlier = accesses_[entry.access];
+    if (loads) {  // an update need not be ordered behind it, but behind what it comes over
+      const bool before = !entry.covered && earlier.touch == Touch::atomic && !earlier.writes() &&
+                          earlier.scope == me.scope && earlier.cluster == me.cluster && earlier.slot == me.slot &&
+                          entry.lane == lane;
+      if (before) entry.bytes = static_cast<uint16_t>(entry.bytes & ~bytes);
+      continue;
+    }
     bool replaced = me.touch == Touch::write;
     if (me.touch == Touch::atomic && earlier.touch != Touch::atomic) {
       if (entry.covered) continue;
@@ -337,7 +304,7 @@ void GlobalMemory::visit(Entries& entries, uint16_t bytes, uintptr_t address, ui
 void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAccess& access, uint8_t lane,
                          const View& view, const Report& report) {
   const uint32_t number = number_of(access);
-  if (access.touch != Touch::read && access.proxy == Proxy::generic) plain_writes_ = true;
+  if (access.writes() && access.proxy == Proxy::generic) plain_writes_ = true;
   const auto first = reinterpret_cast<uintptr_t>(begin);
   const uintptr_t last = first + bytes;
   for (uintptr_t at = first / line_bytes * line_bytes; at < last; at += line_bytes) {
@@ -347,7 +314,7 @@ void GlobalMemory::touch(const std::byte* begin, size_t bytes, const GlobalAcces
     const bool whole = first <= at && at + line_bytes <= last;
     if (compact.lists == 0) {
       if (whole && compact.only.bytes == 0) {
-        compact.only = {number, all_bytes, lane, access.touch != Touch::read, false, false, false};
+        compact.only = {number, all_bytes, lane, access.writes(), false, false, false};
         continue;
       }
       compact.lists = static_cast<uint32_t>(lists_.size());

@@ -23,15 +23,12 @@
 #include <vector>
 
 #include "loom/observe/check/shadow.hpp"
+#include "loom/observe/check/sync_words.hpp"
 #include "warploom/loom/launch.hpp"
-#include "warploom/types/memory_order.hpp"
 
 namespace warploom::loom::check {
 
-/// What somebody knows of several clusters: of each, what was told there.
-using Told = std::vector<std::pair<uint32_t, KnowledgeRef>>;
-using ToldRef = std::shared_ptr<const Told>;
-
+/// `atomic`: an atomic, a reduction, or a thread's load or store with an order, as `update` says.
 enum class Touch : uint8_t { read, write, atomic };
 
 /// An access, without the lane. Those of the lanes of a warp that nothing came between are one.
@@ -46,6 +43,7 @@ struct GlobalAccess {
   MemoryScope scope = MemoryScope::gpu;  ///< of an atomic
   bool by_thread = true;                 ///< the slot is a warp, and the lane counts
 
+  bool writes() const { return touch == Touch::write || (touch == Touch::atomic && check::writes(update)); }
   friend bool operator==(const GlobalAccess&, const GlobalAccess&) = default;
 };
 
@@ -54,6 +52,7 @@ struct GlobalConflict {
     race,            ///< nothing orders the two
     not_visible,     ///< ordered, but nothing makes the write seen
     no_proxy_fence,  ///< the second goes through the async proxy, and no fence.proxy.async lies between
+    no_map_fence,    ///< the second uses a tensor map, and no pair of fence.proxy.tensormap lies between
     not_waited,      ///< the first is a bulk store that nobody has waited for to its end
     narrow_scope,    ///< two atomics, one of which does not reach the other
     update_order,    ///< no conflict: two updates, and it shows which of them comes first
@@ -87,7 +86,8 @@ class GlobalMemory {
   struct View {
     uint32_t cluster = 0;
     const Viewpoint* here = nullptr;
-    bool same = false;  ///< a thread's store of the value that is there
+    bool same = false;          ///< a thread's store of the value that is there
+    const void* map = nullptr;  ///< the tensor map that is used
   };
   /// True: the two may come in any order, for they leave the same.
   using Report = std::function<bool(const GlobalConflict&)>;
@@ -108,23 +108,22 @@ class GlobalMemory {
   // ---- what clusters tell each other
   /// All that somebody knows who knows this of its own cluster, which comes first.
   ToldRef known(uint32_t cluster, const KnowledgeRef& own) const;
-  struct Release {
-    MemoryScope scope = MemoryScope::gpu;
-    uint32_t cluster = 0, cta = 0;
-    ToldRef told;
-  };
-  void release(const void* word, const Release& release);
-  /// An ordinary store to it: who finds that learns nothing.
-  void overwrite(const void* begin, size_t bytes);
-  /// The releases that an operation of this scope finds at the word.
-  std::vector<Release> found(const void* word, MemoryScope scope, uint32_t cluster, uint32_t cta) const;
-  static bool reaches(const Release& release, MemoryScope scope, uint32_t cluster, uint32_t cta);
+  SyncWords& words() { return words_; }
   /// At that moment of the cluster all this became known.
   void acquired(uint32_t cluster, const Stamp& at, const ToldRef& told);
   /// Has anybody made an ordinary write that one could be about?
   bool fences_matter() const { return plain_writes_; }
   /// fence.proxy.async by a thread that knew this.
   void proxy_fence(uint32_t cluster, const Stamp& at, const KnowledgeRef& knows);
+
+  /// fence.proxy.tensormap: one that releases, or acquires `map` for the threads of its CTA.
+  struct MapFence {
+    uint32_t cluster = 0, cta = 0;
+    const void* map = nullptr;  ///< null: a release
+    Stamp at;
+    KnowledgeRef knows;
+  };
+  void map_fence(const MapFence& fence) { map_fences_.push_back(fence); }
 
   /// Bytes that two clusters touch, one of them to write, once for each two places; of memories that know of one
   /// cluster each.
@@ -207,6 +206,8 @@ class GlobalMemory {
   bool follows_update(const Entry& entry, const View& view) const;
   std::optional<GlobalConflict::Kind> conflict(const Entry& earlier, const GlobalAccess& later, const View& view) const;
   bool covers(const View& view, Plane plane, uint32_t cluster, const Stamp& stamp) const;
+  bool map_fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const GlobalAccess& use,
+                          const View& view) const;
   bool fenced_between(const GlobalAccess& earlier, const Stamp& stamp, const View& view) const;
   void add_runs(const Line& line, uintptr_t begin, std::vector<Run>& runs) const;
 
@@ -219,7 +220,7 @@ class GlobalMemory {
   std::vector<GlobalAccess> accesses_;
   std::vector<GlobalSite> sites_;
   std::vector<Stamp> stores_;  ///< when each group was known to have ended; tick 0: not yet
-  std::unordered_map<const void*, std::vector<Release>> words_;
+  SyncWords words_;
   std::unordered_map<uint32_t, std::vector<Acquire>> acquires_;  ///< of each cluster
   struct Gathered {
     size_t count = 0;
@@ -227,6 +228,7 @@ class GlobalMemory {
   };
   mutable std::unordered_map<uint32_t, Gathered> gathered_;  ///< of each cluster: what its first acquires told
   std::vector<Fence> fences_;
+  std::vector<MapFence> map_fences_;
   bool plain_writes_ = false;  ///< somebody made one: fences matter
 };
 

@@ -5,27 +5,20 @@
 namespace warploom::loom::check {
 namespace {
 
-const char* verb(Touch touch) {
-  switch (touch) {
-    case Touch::read: return "reads";
-    case Touch::write: return "writes";
-    case Touch::atomic: return "updates";
-  }
-  return "";
+const char* verb(const GlobalAccess& access) {
+  if (!access.writes()) return "reads";
+  return access.touch == Touch::write || access.update == Update::store ? "writes" : "updates";
 }
 
 const char* scope_text(MemoryScope scope) {
-  switch (scope) {
-    case MemoryScope::cta: return ".cta";
-    case MemoryScope::cluster: return ".cluster";
-    case MemoryScope::gpu: return ".gpu";
-  }
-  return "";
+  constexpr const char* names[] = {".cta", ".cluster", ".gpu", ".sys"};
+  return names[static_cast<size_t>(scope)];
 }
 
 const char* code_of(GlobalConflict::Kind kind) {
   switch (kind) {
-    case GlobalConflict::Kind::no_proxy_fence: return "PROXY";
+    case GlobalConflict::Kind::no_proxy_fence:
+    case GlobalConflict::Kind::no_map_fence: return "PROXY";
     case GlobalConflict::Kind::not_visible: return "NOT-VISIBLE";
     default: return "RACE-GLOBAL";
   }
@@ -38,6 +31,9 @@ std::string why(const GlobalConflict& conflict) {
       return "the first is over, but nothing makes its writes visible to the second";
     case GlobalConflict::Kind::no_proxy_fence:
       return "they are ordered, but the second goes through the async proxy and no fence.proxy.async lies between them";
+    case GlobalConflict::Kind::no_map_fence:
+      return "they are ordered, but the second goes through the tensormap proxy, and no pair of "
+             "fence.proxy.tensormap::generic.release and .acquire lies between them";
     case GlobalConflict::Kind::not_waited:
       return "nobody has waited for the end of that copy: its bytes may land at any time";
     case GlobalConflict::Kind::update_order:
@@ -64,6 +60,9 @@ std::string fix(const GlobalConflict& conflict) {
     case GlobalConflict::Kind::no_proxy_fence:
       return "fence_proxy_async_global() after the store, before what tells of it; or after that is heard of, before "
              "the copy is issued";
+    case GlobalConflict::Kind::no_map_fence:
+      return "release_tensor_maps() after the change, by its thread or one that it tells; then "
+             "acquire_tensor_map(map) by a thread of the CTA that uses the map, behind that and before the use";
     case GlobalConflict::Kind::not_waited:
       return "the thread that issued it executes bulk_wait_group<0>() before it tells others; bulk_wait_group_read "
              "only "
@@ -92,11 +91,11 @@ GlobalFinding describe(const GlobalConflict& conflict, const GlobalMemory& first
                                     : std::string();
   GlobalFinding finding;
   finding.code = code_of(conflict.kind);
-  finding.message = fmt::format("{} {} {}, which {} {}{}: {}", later.operation, verb(conflict.later.touch),
-                                second.place_of(conflict.address), earlier.operation, verb(conflict.earlier.touch),
-                                elsewhere, why(conflict));
+  finding.message = fmt::format("{} {} {}, which {} {}{}: {}", later.operation, verb(conflict.later),
+                                second.place_of(conflict.address), earlier.operation, verb(conflict.earlier), elsewhere,
+                                why(conflict));
   finding.fix = fix(conflict);
-  finding.first = fmt::format("{} {}{}{}", earlier.operation, verb(conflict.earlier.touch),
+  finding.first = fmt::format("{} {}{}{}", earlier.operation, verb(conflict.earlier),
                               conflict.earlier.proxy == Proxy::async ? ", async proxy" : "", elsewhere);
   finding.first_agents = agents_of(earlier, conflict.earlier, conflict.earlier_lane);
   finding.second_agents = agents_of(later, conflict.later, conflict.later_lane);

@@ -1,7 +1,7 @@
 #include "loom/observe/check/recorder.hpp"
 
-#include "loom/observe/check/footprint.hpp"
 #include "loom/exec/cluster.hpp"
+#include "loom/observe/check/footprint.hpp"
 
 namespace warploom::loom::check {
 namespace {

@@ -206,7 +206,33 @@ void Shadow::write(uint32_t first, uint32_t count, const Viewpoint& view, const 
       unite);
 }
 
+/// What it comes over stays as it is: a later update need not be ordered behind the load, but behind that.
+void Shadow::load(Cell& cell, uint32_t at, const Viewpoint& view, const Record& record, const Report& report) {
+  Conflict::Kind kind{};
+  if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, false, at});
+  const auto meet = [&](const Record& earlier) {
+    if (ordered(view, earlier, true, record, false, kind)) return;
+    if (!earlier.updates())
+      report({kind, earlier, record, true, false, at});
+    else if (!view.covers(Plane::happened, earlier))
+      report({Conflict::Kind::update_order, earlier, record, true, false, at});
+  };
+  if (!cell.write.nobody()) meet(cell.write);
+  const bool again = cell.reads.any([&](Record& read) {
+    if (read.writes()) meet(read);
+    // The latest of a thread: whoever is behind that is behind all.
+    if (read.update != Update::load || read.covered || read.slot != record.slot || read.lanes != record.lanes ||
+        read.same != record.same)
+      return false;
+    read = record;
+    return true;
+  });
+  if (!again) cell.reads.add(record);
+}
+
 void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report) {
+  if (record.update == Update::load)
+    return visit(first, count, [&](Cell& cell, uint32_t at) { load(cell, at, view, record, report); }, false);
   visit(
       first, count,
       [&](Cell& cell, uint32_t at) {
@@ -224,13 +250,14 @@ void Shadow::update(uint32_t first, uint32_t count, const Viewpoint& view, const
             others.add(before);
           } else if (earlier.updates()) {
             others.add(earlier);
-            if (order_shows(earlier.update, record.update) && !view.covers(Plane::happened, earlier))
-              report({Conflict::Kind::update_order, earlier, record, true, true, at});
+            if (!view.covers(Plane::happened, earlier))
+              report({Conflict::Kind::update_order, earlier, record, writes, true, at});
           } else {
             report({kind, earlier, record, writes, true, at});
           }
         };
-        if (!cell.initialised()) report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
+        if (!cell.initialised() && record.update != Update::store)
+          report({Conflict::Kind::uninitialised, Record(), record, false, true, at});
         if (!cell.write.nobody()) meet(cell.write, true);
         cell.reads.any([&](const Record& read) {
           meet(read, read.writes());

@@ -21,13 +21,13 @@ enum class Proxy : uint8_t { generic, async, tensor };
 
 /// One access, or the same one by several lanes of a warp. There are many of them: they are kept small.
 struct Record {
-  uint32_t slot : 21 = 0;
+  uint32_t slot : 20 = 0;
+  bool covered : 1 = false;   ///< an update came over it. Others that are not ordered with that one must know of it
+  bool gathered : 1 = false;  ///< one of several stores that are told as one: `site` is that of the last
+  bool same : 1 = false;      ///< a thread's store of the value that was there; of an update: its scope is .cta
+  bool hides : 1 = false;     ///< it came over what its own warp did and other lanes need not know of
+  Update update : 5 = Update::none;  ///< an atomic or a reduction: two of them are no race
   Proxy proxy : 2 = Proxy::generic;
-  bool covered : 1 = false;  ///< an update came over it. Others that are not ordered with that one must know of it
-  Update update : 4 = Update::none;  ///< an atomic or a reduction: two of them are no race
-  bool gathered : 1 = false;         ///< one of several stores that are told as one: `site` is that of the last
-  bool same : 1 = false;             ///< a thread's store of the value that was there
-  bool hides : 1 = false;            ///< it came over what its own warp did and other lanes need not know of
   bool kept : 1 = false;  ///< a write that stands among the reads, beside one of another lane that wrote the same
   uint32_t tick = 0;      ///< 0: nobody
   uint32_t lanes = 0;     ///< of a warp's slot; 0 for asynchronous work
@@ -45,7 +45,7 @@ struct Record {
   bool nobody() const { return tick == 0; }
   bool updates() const { return update != Update::none; }
   /// Of one that stands among the reads.
-  bool writes() const { return updates() || kept; }
+  bool writes() const { return (updates() && update != Update::load) || kept; }
   friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -80,7 +80,7 @@ struct Conflict {
     not_visible,      ///< ordered, but nothing makes the write seen
     no_tensor_fence,  ///< ordered, but without the fences of tcgen05
     uninitialised,    ///< nobody has written what is read
-    update_order,     ///< no conflict: two updates, and it shows which of them comes first
+    update_order,  ///< two updates that nothing orders: it may show which of them comes first, if they see each other
   };
   Kind kind = Kind::race;
   Record earlier, later;
@@ -124,7 +124,7 @@ class Shadow {
   void read(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   void write(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report,
              const Alike* alike = nullptr);
-  /// Of a record that is an update: reads and writes.
+  /// Of a record that is an update: reads and writes; or one of these, if it is an ordered load or store.
   void update(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record, const Report& report);
   /// Would `write` have anything to report? If not, `overwrite` does the same.
   bool writable(uint32_t first, uint32_t count, const Viewpoint& view, const Record& record) const;
@@ -136,6 +136,7 @@ class Shadow {
   void initialise(uint32_t first, uint32_t count);
 
  private:
+  struct Cell;
   /// Two of them as a rule: a tile is read by one warpgroup, or by two.
   class Reads {
    public:
@@ -196,6 +197,7 @@ class Shadow {
   // What is one cell at first falls apart by these steps: a tile, swizzled rows, lines, units, words, single ones.
   static constexpr uint32_t part_cells[] = {8192, 1024, 128, 16, 4, 1};
 
+  static void load(Cell& cell, uint32_t at, const Viewpoint& view, const Record& record, const Report& report);
   template <class Visit>
   void visit(Node& node, uint32_t level, uint32_t begin, uint32_t first, uint32_t last, const Visit& visit_cell,
              const bool& unite);

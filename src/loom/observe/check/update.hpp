@@ -1,16 +1,18 @@
-// Reads-and-writes of memory that need no order to be no race: a thread's atomics, and reductions of bulk copies. What
-// they leave behind, and what an atomic answers, may still depend on which of two comes first.
+// Accesses to memory that need no order to be no race: a thread's atomics, its loads and stores with an order, and
+// reductions of bulk copies. What they leave behind, and what they find, may still depend on which of two comes first.
 #pragma once
 
 #include <cstdint>
 
-#include "warploom/types/reduction.hpp"
+#include "warploom/types/atomic.hpp"
 
 namespace warploom::loom::check {
 
 /// Two reductions of the same kind, `add32` or one after it, leave the same whichever comes first.
 enum class Update : uint8_t {
   none,      ///< no update, but a plain access
+  load,      ///< ld.relaxed, ld.acquire, ld.volatile: reads, and no more
+  store,     ///< st.relaxed, st.release, st.volatile: reads nothing
   answers,   ///< a thread's atomic: it returns what it finds
   in_order,  ///< a reduction whose result depends on the order: sums of floating point, inc, dec
   add32,     ///< integer sums, modulo 2^32
@@ -53,11 +55,21 @@ constexpr Update update_of(Reduction operation, ReductionType type) {
   return Update::in_order;
 }
 
-/// Does it show which of two updates of the same bytes comes first? Two atomics of threads are asked elsewhere
-/// (Watch::visited): what they return is a point of its own.
-constexpr bool order_shows(Update a, Update b) {
-  if (a == Update::answers && b == Update::answers) return false;
-  return a != b || a < Update::add32;
+constexpr Update update_of(const AtomicForm& form) {
+  if (form.returns) return Update::answers;
+  if (form.operation >= Atomic::exchange) return Update::in_order;
+  return update_of(static_cast<Reduction>(form.operation), element_of(form.type));
 }
+
+/// Does it tell the thread, or whoever reads its result, what others have done?
+constexpr bool answers(Update update) { return update == Update::load || update == Update::answers; }
+constexpr bool writes(Update update) { return update != Update::load; }
+
+/// Do two of them leave and answer the same whichever comes first?
+constexpr bool commute(Update a, Update b) { return a == b && (a == Update::load || a >= Update::add32); }
+
+/// Does it show which of two updates of the same bytes comes first? Two that answer are asked elsewhere
+/// (Watch::visited): what they return is a point of its own.
+constexpr bool order_shows(Update a, Update b) { return !(answers(a) && answers(b)) && !commute(a, b); }
 
 }  // namespace warploom::loom::check

@@ -14,9 +14,10 @@ constexpr uint32_t all_lanes = ~0u;
 
 const char* operation_of(const AsyncOp& op) {
   if (op.reduction)
-    return op.kind == AsyncOp::Kind::bulk_send ? "cp.reduce.async.bulk between CTAs"
-           : op.global != nullptr              ? "cp.reduce.async.bulk"
-                                               : "a TMA reduction";
+    return op.kind == AsyncOp::Kind::store_async ? "red.async"
+           : op.kind == AsyncOp::Kind::bulk_send ? "cp.reduce.async.bulk between CTAs"
+           : op.global != nullptr                ? "cp.reduce.async.bulk"
+                                                 : "a TMA reduction";
   switch (op.kind) {
     case AsyncOp::Kind::tma_load: return op.global != nullptr ? "cp.async.bulk" : "a TMA load";
     case AsyncOp::Kind::tma_store: return op.global != nullptr ? "cp.async.bulk" : "a TMA store";
@@ -38,7 +39,7 @@ bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) { retur
 
 }  // namespace
 
-void Watch::issue(AsyncOp& op) {
+void WatchWork::issue(AsyncOp& op) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->issue(op);
   const Warp& warp = *op.issuer->warp;
@@ -78,8 +79,9 @@ void Watch::issue(AsyncOp& op) {
   Record record = view.record(generic ? Proxy::generic : Proxy::async, site(op.pc, warp, lane, operation_of(op), told));
   if (op.kind == AsyncOp::Kind::bulk_send) {
     touch_shared(op.pc, warp, *op.issuer->cta, op.source_offset, bytes, false, view, record);
-    if (op.reduction) record.update = update_of(*op.reduction, op.reduction_type);
   }
+  const bool within_cluster = op.kind == AsyncOp::Kind::bulk_send || op.kind == AsyncOp::Kind::store_async;
+  if (op.reduction && within_cluster) record.update = update_of(*op.reduction, op.reduction_type);
   if (op.kind == AsyncOp::Kind::tma_store && op.global == nullptr)
     for_each_stored_run(op.map, op.at, op.offset, [&](uint32_t offset, uint32_t count) {
       touch_shared(op.pc, warp, *op.destination, offset, count, false, view, record);
@@ -95,7 +97,7 @@ void Watch::issue(AsyncOp& op) {
   }
 }
 
-Work Watch::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes, Tells tells) {
+Work WatchWork::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t bytes, Tells tells) {
   const uint64_t place = uint64_t{rank_of(cta)} << 48 | uint64_t{offset} << 24 | bytes;
   const auto [before, first] = writers_.try_emplace(place);
   Work work = first ? order_.begin(issuer, tells) : order_.begin_over(issuer, before->second, tells);
@@ -103,7 +105,7 @@ Work Watch::begin_write(Agent issuer, const Cta& cta, uint32_t offset, uint32_t 
   return work;
 }
 
-void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
+void WatchWork::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
   if (op.work == nullptr) return;
   delivering_ = &op;
   usable(op.pc, *op.issuer->warp, 1u << op.issuer->id.lane, barrier, Viewpoint(*op.work),
@@ -124,25 +126,25 @@ void Watch::deliver(const AsyncOp& op, const Barrier& barrier, bool arrival) {
   delivering_ = nullptr;
 }
 
-void Watch::finished(const AsyncOp& op) {
+void WatchWork::finished(const AsyncOp& op) {
   // Tensor cores' work is retired by who learns of it, a write by the next one in its place.
   const bool silent = op.kind == AsyncOp::Kind::commit || op.kind == AsyncOp::Kind::tma_store ||
                       op.kind == AsyncOp::Kind::cp_async_arrive;
   if (op.work != nullptr && silent) order_.retire(*op.work);
 }
 
-void Watch::learn(Thread& thread, std::vector<WorkRef>& works) {
+void WatchWork::learn(Thread& thread, std::vector<WorkRef>& works) {
   settle_stores();
   if (recorder_ != nullptr && !works.empty()) recorder_->learn(thread, works.size());
   for (const WorkRef& work : works) order_.learn(agent(thread), *work);
   works.clear();
 }
 
-void Watch::learn(const Warp& warp, const KnowledgeRef& news) { order_.learn_all(agent(warp).warp, news); }
+void WatchWork::learn(const Warp& warp, const KnowledgeRef& news) { order_.learn_all(agent(warp).warp, news); }
 
 // ---- wgmma
 
-void Watch::flush(Batch& batch) {
+void WatchWork::flush(Batch& batch) {
   if (batch.flushed) return;
   batch.flushed = true;
   const Viewpoint view(*batch.work);
@@ -154,7 +156,7 @@ void Watch::flush(Batch& batch) {
   }
 }
 
-void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
+void WatchWork::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->wgmma(warp, op);
   // A warp's part may begin when that warp has come to it, whatever it learns while it goes on.
@@ -166,7 +168,7 @@ void Watch::wgmma_joined(const Warp& warp, WgmmaInstruction& op) {
   op.relies[warp.index % warpgroup_warps] = mine.relies;
 }
 
-void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
+void WatchWork::wgmma(const Warp& first, WgmmaInstruction& op) {
   Batch& batch = wgmmas_[first.cta->rank * first.cta->warpgroups.size() + first.index / warpgroup_warps];
   if (batch.flushed || !std::equal(op.relies, op.relies + warpgroup_warps, batch.issuers)) {
     flush(batch);
@@ -185,12 +187,12 @@ void Watch::wgmma(const Warp& first, WgmmaInstruction& op) {
   batch.lines = footprints_.with(batch.lines, op.operation);
 }
 
-void Watch::wgmma_commit(const Warp& warp) {
+void WatchWork::wgmma_commit(const Warp& warp) {
   if (recorder_ != nullptr) recorder_->wgmma_commit(warp);
   flush(wgmmas_[warp.cta->rank * warp.cta->warpgroups.size() + warp.index / warpgroup_warps]);
 }
 
-void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
+void WatchWork::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
   settle_stores();
   if (last.work == nullptr) return;
   if (recorder_ != nullptr) recorder_->wgmma_waited(warp, last);
@@ -205,7 +207,7 @@ void Watch::wgmma_waited(const Warp& warp, const WgmmaInstruction& last) {
 
 // ---- tcgen05
 
-void Watch::issue_tensor(AsyncOp& op) {
+void WatchWork::issue_tensor(AsyncOp& op) {
   TensorThread& mine = tensor_threads_[op.issuer];
   const Warp& warp = *op.issuer->warp;
   const Agent issuer = agent(*op.issuer);
@@ -294,7 +296,7 @@ void Watch::issue_tensor(AsyncOp& op) {
   mine.works.push_back(std::move(here));
 }
 
-void Watch::issue_commit(AsyncOp& op) {
+void WatchWork::issue_commit(AsyncOp& op) {
   TensorThread& mine = tensor_threads_[op.issuer];
   flush(mine.batch);
   auto work = std::make_shared<Work>(order_.begin(agent(*op.issuer), Tells::end));
@@ -303,8 +305,8 @@ void Watch::issue_commit(AsyncOp& op) {
   came_into(op, operation_of(op));
 }
 
-void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
-                        const Viewpoint& view, const Record& record) {
+void WatchMemory::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::vector<CellRun>& runs, bool write,
+                              const Viewpoint& view, const Record& record) {
   for (const CellRun& run : runs)
     run.for_each(tmem_column_count, [&](uint32_t first, uint32_t count) {
       touch(pc, warp, tensor_[first_cta + run.cta], first, count, write, view, record, true);
@@ -312,13 +314,13 @@ void Watch::touch_cells(Pc pc, const Warp& warp, uint32_t first_cta, const std::
 }
 
 /// Which columns an allocation gets depends on those before it.
-void Watch::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
+void WatchWork::allocation_changes(const Warp& warp, Pc pc, const char* operation) {
   std::optional<Stamp>& last = allocations_[warp.cta->rank];
   if (last && !order_.covers(agent(warp), Plane::happened, *last)) depends(pc, operation);
   last = order_.mark(agent(warp));
 }
 
-void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
+void WatchWork::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t columns, uint32_t slot) {
   settle_stores();
   for (uint32_t group = 0; group < tmem_groups; ++group)
     CellRun{0, group, column, columns}.for_each(
@@ -327,12 +329,12 @@ void Watch::tmem_allocated(const Warp& warp, Pc pc, uint32_t column, uint32_t co
   allocation_changes(warp, pc, "tcgen05.alloc");
 }
 
-void Watch::tmem_relinquished(const Warp& warp, Pc pc) {
+void WatchWork::tmem_relinquished(const Warp& warp, Pc pc) {
   settle_stores();
   allocation_changes(warp, pc, "tcgen05.relinquish_alloc_permit");
 }
 
-void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
+void WatchWork::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column, uint32_t columns) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->tensor_freed(warp, cta, column, columns);
   if (&cta == warp.cta) allocation_changes(warp, pc, "tcgen05.dealloc");
@@ -344,7 +346,7 @@ void Watch::tmem_freed(const Warp& warp, Pc pc, const Cta& cta, uint32_t column,
   order_.noted_all(agent(warp).warp);
 }
 
-void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
+void WatchWork::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
   settle_stores();
   if (recorder_ != nullptr) recorder_->tensor_access(warp, access);
   const auto work = std::make_shared<Work>(order_.begin(agent(warp), Tells::tensor));
@@ -356,7 +358,7 @@ void Watch::tmem_access(const Warp& warp, Pc pc, TmemAccess& access) {
               view, record);
 }
 
-void Watch::tmem_waited(const Warp& warp, const TmemAccess& access) {
+void WatchWork::tmem_waited(const Warp& warp, const TmemAccess& access) {
   settle_stores();
   if (access.work == nullptr) return;
   if (recorder_ != nullptr) recorder_->tensor_waited(warp);

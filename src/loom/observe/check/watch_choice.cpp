@@ -13,7 +13,7 @@ constexpr Decision nothing_decided{.cluster = 0, .point = ~0u, .choice = Choice:
 
 }  // namespace
 
-size_t Watch::add_point(Pc pc, const char* operation, const Decision& decision) {
+size_t WatchNotes::add_point(Pc pc, const char* operation, const Decision& decision) {
   points_.push_back({pc, operation, decision, false, false, false});
   return points_.size() - 1;
 }
@@ -21,8 +21,8 @@ size_t Watch::add_point(Pc pc, const char* operation, const Decision& decision) 
 /// Over all schedules, so many phases may be complete when a test is made as lie between those its thread knows of and
 /// those whose end does not wait for it. The answer is the same in all of them only where that is one number: of two
 /// neighbours, one has the parity and the other has not.
-void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& asked, bool answer,
-                   const Decision& decision) {
+void WatchBarriers::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& asked, bool answer,
+                           const Decision& decision) {
   settle_stores();
   const Agent me = agent(thread);
   const Order::BarrierId id = barrier.watched;
@@ -40,13 +40,13 @@ void Watch::tested(Thread& thread, Pc pc, const Barrier& barrier, const Asked& a
 }
 
 /// A test that is answered by the parity of a phase it does not ask for.
-void Watch::note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, const Stamp& by, Pc pc) {
+void WatchBarriers::note_alias(Order::BarrierId id, const Asked& asked, uint64_t phases, const Stamp& by, Pc pc) {
   const bool passes = (phases & 1) == (asked.phases & 1) && phases != asked.phases;
   const bool stale = asked.by_token && phases != asked.phases && phases + 1 != asked.phases;
   if ((passes || stale) && order_.violated) order_.violated({PhaseRule::test_answered, id, asked.phases - 1, by, pc});
 }
 
-void Watch::settle_tests(Order::BarrierId id) {
+void WatchBarriers::settle_tests(Order::BarrierId id) {
   std::vector<BarrierNotes::Test>& tests = barriers_[id].tests;
   if (tests.empty()) return;
   // Who completes the phase knows of the test: it always comes too early, for this phase and all that follow.
@@ -61,22 +61,29 @@ void Watch::settle_tests(Order::BarrierId id) {
   std::erase_if(tests, [&](const BarrierNotes::Test& test) { return complete >= test.asked.phases + 2; });
 }
 
-void Watch::visited(Thread& thread, Pc pc, const void* object, const char* operation, bool of_launch,
-                    const Decision& decision) {
+void Watch::visited(Thread& thread, Pc pc, const VisitOf& visit, const Decision& decision) {
   settle_stores();
   const Agent me = agent(thread);
-  const size_t point = add_point(pc, operation, decision);
-  points_[point].matters = of_launch || decision.choice != Choice::go;
-  std::vector<Visit>& visits = visits_[object];
-  for (const Visit& visit : visits) {
-    if (visit.agent.warp == me.warp && visit.agent.lane == me.lane) continue;
-    if (order_.covers(me, Plane::happened, visit.stamp)) continue;
-    points_[visit.point].matters = points_[visit.point].may_hold = true;
-    points_[point].matters = true;
+  const size_t point = add_point(pc, visit.operation, decision);
+  points_[point].matters = (visit.of_launch && answers(visit.update)) || decision.choice != Choice::go;
+  const auto mine = [&](const Visit& other) { return other.agent.warp == me.warp && other.agent.lane == me.lane; };
+  const Stamp now = order_.mark(me);
+  const auto first = reinterpret_cast<uintptr_t>(visit.object);
+  for (uintptr_t at = first / visit_unit * visit_unit; at < first + visit.bytes; at += visit_unit) {
+    std::vector<Visit>& visits = visits_[at];
+    for (const Visit& other : visits) {
+      if (mine(other) || commute(other.update, visit.update)) continue;
+      if (order_.covers(me, Plane::happened, other.stamp)) continue;
+      points_[other.point].matters = points_[other.point].may_hold = true;
+      points_[point].matters = true;
+    }
+    // The latest of each thread: those before it could only be overtaken by overtaking that one, too. One that commutes
+    // with others leaves those of other kinds to be asked for.
+    std::erase_if(visits, [&](const Visit& other) {
+      return mine(other) && (other.update == visit.update || !commute(visit.update, visit.update));
+    });
+    visits.push_back({me, now, point, visit.update});
   }
-  // The latest of each thread: those before it could only be overtaken by overtaking that one, too.
-  std::erase_if(visits, [&](const Visit& v) { return v.agent.warp == me.warp && v.agent.lane == me.lane; });
-  visits.push_back({me, order_.mark(me), point});
 }
 
 void Watch::answered(Pc pc, const Decision& decision) {
@@ -84,34 +91,34 @@ void Watch::answered(Pc pc, const Decision& decision) {
   points_[point].matters = points_[point].may_refuse = true;
 }
 
-// A reduction does not wait for a decision: it lands when its engine comes to it. Of a thread's atomic, the point that
-// it came to is known by the word.
-void Watch::updated(const void* word, uint32_t bytes, Pc pc, const char* operation, bool answers) {
-  if (!answers) return depends(pc, operation);
-  const auto* const first = static_cast<const std::byte*>(word);
-  for (uint32_t at = 0; at < bytes; ++at) {
-    const auto found = visits_.find(first + at);
+// A reduction does not wait for a decision: it lands when its engine comes to it. Of a thread's operation, the point
+// that it came to is known by the word, unless it was that of a cluster that is gone.
+void WatchMemory::updated(const void* word, uint32_t bytes, Pc pc, const char* operation, bool by_thread) {
+  bool known = false;
+  const auto first = reinterpret_cast<uintptr_t>(word);
+  for (uintptr_t at = first / visit_unit * visit_unit; by_thread && at < first + bytes; at += visit_unit) {
+    const auto found = visits_.find(at);
     if (found == visits_.end()) continue;
+    known = known || !found->second.empty();
     for (const Visit& visit : found->second) points_[visit.point].matters = points_[visit.point].may_hold = true;
   }
+  if (!known) depends(pc, operation);
 }
 
-void Watch::updated(const Conflict& conflict, const Shadow& shadow) {
+void WatchMemory::updated(const Conflict& conflict, const Shadow& shadow) {
   const Cta& cta = cluster_.cta(static_cast<uint32_t>(&shadow - shared_.data()));
+  if (!order_shows(conflict.earlier.update, conflict.later.update)) return;
   for (const Record* record : {&conflict.earlier, &conflict.later}) {
     const Site& site = sites_[record->site];
-    constexpr uint32_t word = sizeof(uint32_t);
-    updated(cta.window + conflict.at / word * word, word, site.pc, site.operation, record->update == Update::answers);
+    updated(cta.window + conflict.at, 1, site.pc, site.operation, record->proxy == Proxy::generic);
   }
 }
 
-void Watch::updated(const GlobalConflict& conflict) {
+void WatchMemory::updated(const GlobalConflict& conflict) {
   for (const GlobalAccess* access : {&conflict.earlier, &conflict.later}) {
     const GlobalSite& site = global_->site(access->site);
-    constexpr uintptr_t word = sizeof(uint32_t);
-    const uintptr_t first = conflict.address / word * word;
-    updated(reinterpret_cast<const void*>(first), static_cast<uint32_t>(conflict.address + conflict.bytes - first),
-            site.pc, site.operation, access->update == Update::answers);
+    updated(reinterpret_cast<const void*>(conflict.address), conflict.bytes, site.pc, site.operation,
+            access->by_thread && access->cluster == cluster_.index());
   }
 }
 
@@ -190,11 +197,15 @@ void Watch::settle_registers() {
   }
 }
 
-bool Watch::knows_end(const Thread& thread, const Barrier& barrier) const {
+bool WatchBarriers::knows_end(const Thread& thread, const Barrier& barrier) const {
   return order_.knows_of_last_phase(agent(thread), barrier.watched);
 }
 
-void Watch::depends(Pc pc, const char* operation) {
+uint64_t WatchBarriers::least_phases(const Thread& thread, const Barrier& barrier) const {
+  return order_.least_phases(agent(thread), barrier.watched);
+}
+
+void WatchNotes::depends(Pc pc, const char* operation) {
   for (const PointNote& point : points_)
     if (point.pc == pc && point.operation == operation) return;
   points_[add_point(pc, operation, nothing_decided)].matters = true;

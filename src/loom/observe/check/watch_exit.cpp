@@ -11,7 +11,7 @@
 
 namespace warploom::loom::check {
 
-void Watch::came_into(const Cta& cta, const Incoming& incoming) {
+void WatchMemory::came_into(const Cta& cta, const Incoming& incoming) {
   // The latest of each agent speaks for those before it.
   std::vector<Incoming>& list = incoming_[rank_of(cta)];
   const auto same = [&](const Incoming& other) {
@@ -24,7 +24,7 @@ void Watch::came_into(const Cta& cta, const Incoming& incoming) {
     *known = incoming;
 }
 
-void Watch::came_into(const AsyncOp& op, const char* operation) {
+void WatchMemory::came_into(const AsyncOp& op, const char* operation) {
   const bool own = op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::cp_async_arrive;
   const Incoming incoming{op.work->stamp,
                           op.pc,

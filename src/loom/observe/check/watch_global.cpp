@@ -1,4 +1,4 @@
-// Global memory, as threads, copies and atomics tell the checker of it.
+// Global memory, as threads and copies tell the checker of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ constexpr uint32_t all_lanes = ~0u;
 
 }  // namespace
 
-GlobalAccess Watch::global_access_of(const Warp& warp, const Stamp& stamp, uint32_t at, Touch touch, Proxy proxy) {
+GlobalAccess WatchMemory::global_access_of(const Warp& warp, const Stamp& stamp, uint32_t at, Touch touch,
+                                           Proxy proxy) {
   GlobalAccess access;
   access.cluster = cluster_.index();
   access.cta = warp.cta->rank;
@@ -39,8 +40,8 @@ GlobalAccess Watch::global_access_of(const Warp& warp, const Stamp& stamp, uint3
   return access;
 }
 
-void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access,
-                         uint8_t lane, const Viewpoint& view, const AsyncOp* store, bool same) {
+void WatchMemory::touch_global(Pc pc, const Warp& warp, const void* begin, size_t bytes, const GlobalAccess& access,
+                               uint8_t lane, const Viewpoint& view, const AsyncOp* store, bool same) {
   const auto on_conflict = [&](const GlobalConflict& conflict) {
     const GlobalAccess& earlier = conflict.earlier;
     if (conflict.kind == GlobalConflict::Kind::update_order) {
@@ -64,14 +65,17 @@ void Watch::touch_global(Pc pc, const Warp& warp, const void* begin, size_t byte
     first.agents = std::move(finding.first_agents);
     first.pc = finding.first_pc;
     stop(cluster_, &warp, finding.second_agents.lanes, pc, finding.code, std::move(finding.message),
-         {std::move(finding.fix)}, {std::move(first)});
+         {std::move(finding.fix)}, {std::move(first)},
+         same && conflict.kind == GlobalConflict::Kind::race && earlier.touch == Touch::write ? Concern::equal_stores
+                                                                                              : Concern::any);
     return false;
   };
-  global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view, same},
+  const void* const map = access.proxy == Proxy::tensor ? begin : nullptr;
+  global_->touch(static_cast<const std::byte*>(begin), bytes, access, lane, {access.cluster, &view, same, map},
                  std::ref(on_conflict));
 }
 
-void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write, const void* value) {
+void WatchMemory::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes, bool write, const void* value) {
   settle_stores();
   if (!global_->follows(begin, static_cast<const std::byte*>(begin) + bytes)) return;
   const Agent me = agent(thread);
@@ -81,90 +85,60 @@ void Watch::global_access(Thread& thread, Pc pc, const void* begin, size_t bytes
       global_access_of(*thread.warp, order_.now(me), at, write ? Touch::write : Touch::read, Proxy::generic);
   const bool same = value != nullptr && std::memcmp(begin, value, bytes) == 0;
   touch_global(pc, *thread.warp, begin, bytes, access, me.lane, Viewpoint(order_, me), nullptr, same);
-  if (write) global_->overwrite(begin, bytes);
+  if (write) global_->words().overwrite(begin, bytes);
   if (write) released_[first_thread(*thread.warp) + thread.id.lane] = false;
   order_.accessed_global(me);
 }
 
-Stamp Watch::published(Thread& thread, Pc pc, const void* begin, size_t bytes) {
-  global_access(thread, pc, begin, bytes, true);
-  return order_.mark(agent(thread));
+// ---- tensor maps
+
+Stamp WatchMemory::map_changed(Thread& thread, Pc pc, const TensorMap* map, bool released) {
+  global_access(thread, pc, map, sizeof(*map), true);
+  return released ? map_release(thread) : order_.mark(agent(thread));
 }
 
-bool Watch::knows(const Thread& thread, const Stamp& moment) const {
+Stamp WatchMemory::map_release(Thread& thread) {
+  settle_stores();
+  const Agent me = agent(thread);
+  const KnowledgeRef knows = order_.tell(me);
+  const Stamp at = order_.mark(me);
+  global_->map_fence({cluster_.index(), thread.cta->rank, nullptr, at, knows});
+  return at;
+}
+
+Stamp WatchMemory::map_acquire(Thread& thread, const TensorMap* map) {
+  settle_stores();
+  const Agent me = agent(thread);
+  const KnowledgeRef knows = order_.tell(me);
+  const Stamp at = order_.mark(me);
+  if (global_->follows(map, map + 1)) global_->map_fence({cluster_.index(), thread.cta->rank, map, at, knows});
+  return at;
+}
+
+void WatchMemory::map_used(Thread& thread, Pc pc, const TensorMap& map) {
+  settle_stores();
+  if (!global_->follows(&map, &map + 1)) return;
+  const Agent me = agent(thread);
+  const uint32_t at = site(pc, *thread.warp, all_lanes, "a TMA copy");
+  // Proxy::tensor stands for the tensormap proxy here: nothing else of it reaches global memory.
+  const GlobalAccess access = global_access_of(*thread.warp, order_.now(me), at, Touch::read, Proxy::tensor);
+  touch_global(pc, *thread.warp, &map, sizeof(map), access, me.lane, Viewpoint(order_, me));
+  order_.accessed_global(me);
+}
+
+bool WatchMemory::knows(const Thread& thread, const Stamp& moment) const {
   return order_.covers(agent(thread), Plane::happened, moment);
 }
 
-// ---- atomics and fences
+// ---- copies to and from it
 
-void Watch::acquire(Thread& thread, std::span<const GlobalMemory::Release> releases) {
-  const Agent me = agent(thread);
-  auto others = std::make_shared<Told>();
-  for (const GlobalMemory::Release& release : releases)
-    for (const auto& [cluster, knowledge] : *release.told) {
-      if (cluster == cluster_.index())
-        order_.learn(me, knowledge);
-      else
-        others->emplace_back(cluster, knowledge);
-    }
-  if (!others->empty()) global_->acquired(cluster_.index(), order_.mark(me), others);
-}
-
-void Watch::global_atomic(Thread& thread, Pc pc, const void* word, size_t bytes, MemoryOrder order, MemoryScope scope) {
-  settle_stores();
-  const Agent me = agent(thread);
-  const uint32_t cta = thread.cta->rank, cluster = cluster_.index();
-  FenceNotes& notes = fence_notes_[&thread];
-  const std::vector<GlobalMemory::Release> found = global_->found(word, scope, cluster, cta);
-  if (acquires(order))
-    acquire(thread, found);
-  else
-    notes.found.insert(notes.found.end(), found.begin(), found.end());
-  GlobalAccess access = global_access_of(*thread.warp, order_.now(me), site(pc, *thread.warp, all_lanes, "atom.global"),
-                                         Touch::atomic, Proxy::generic);
-  access.scope = scope;
-  access.update = Update::answers;
-  touch_global(pc, *thread.warp, word, bytes, access, me.lane, Viewpoint(order_, me));
-  order_.accessed_global(me);
-  if (releases(order)) {
-    global_->release(word, {scope, cluster, cta, global_->known(cluster, order_.tell(me))});
-  } else if (!notes.told.empty()) {
-    // The fence and this operation release together: what came before the fence, and the operation itself.
-    const Stamp self = order_.mark(me);
-    for (const GlobalMemory::Release& fenced : notes.told) {
-      auto told = std::make_shared<Told>(*fenced.told);
-      auto own = make_knowledge(*told->front().second);
-      for (const Plane plane : {Plane::happened, Plane::visible}) own->raise(plane, self);
-      told->front().second = std::move(own);
-      global_->release(word, {std::min(scope, fenced.scope), cluster, cta, std::move(told)});
-    }
-  }
-}
-
-void Watch::fence(Thread& thread, MemoryScope scope) {
-  settle_stores();
-  FenceNotes& notes = fence_notes_[&thread];
-  const uint32_t cta = thread.cta->rank, cluster = cluster_.index();
-  std::vector<GlobalMemory::Release> heard;
-  std::copy_if(
-      notes.found.begin(), notes.found.end(), std::back_inserter(heard),
-      [&](const GlobalMemory::Release& release) { return GlobalMemory::reaches(release, scope, cluster, cta); });
-  acquire(thread, heard);
-  released_[first_thread(*thread.warp) + thread.id.lane] = scope != MemoryScope::cta;
-  // A later one tells more, to those that it reaches.
-  std::erase_if(notes.told, [&](const GlobalMemory::Release& earlier) { return earlier.scope <= scope; });
-  notes.told.push_back({scope, cluster, cta, global_->known(cluster, order_.tell(agent(thread)))});
-}
-
-void Watch::fence_proxy_global(Thread& thread) {
+void WatchMemory::fence_proxy_global(Thread& thread) {
   settle_stores();
   if (!global_->fences_matter()) return;
   const Agent me = agent(thread);
   const Stamp at = order_.now(me);
   global_->proxy_fence(cluster_.index(), at, order_.tell(me));
 }
-
-// ---- copies
 
 namespace {
 
@@ -194,7 +168,7 @@ std::pair<const std::byte*, std::vector<std::byte>> stored_bytes(const AsyncOp& 
 
 /// Boxes may overlap where both bring the same values, as the last two of a row that is no multiple of them do: whoever
 /// comes last, the bytes are the same.
-bool Watch::leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict) const {
+bool WatchMemory::leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict) const {
   const GlobalAccess& earlier = conflict.earlier;
   if (earlier.store == 0 || earlier.touch != Touch::write || store.reduction || earlier.cluster != cluster_.index())
     return false;
@@ -209,7 +183,7 @@ bool Watch::leaves_the_same(const AsyncOp& store, const GlobalConflict& conflict
   return first == bytes_of(store);
 }
 
-void Watch::issue_global(const AsyncOp& op, uint32_t at) {
+void WatchMemory::issue_global(const AsyncOp& op, uint32_t at) {
   const Warp& warp = *op.issuer->warp;
   const Viewpoint view(*op.work);
   const auto touch = [&](const std::byte* begin, size_t bytes, const GlobalAccess& access) {
@@ -253,9 +227,11 @@ void Watch::issue_global(const AsyncOp& op, uint32_t at) {
                          op.kind == AsyncOp::Kind::cp_async ? Proxy::generic : Proxy::async));
 }
 
-void Watch::bulk_committed(const Thread& thread, const BulkGroup& group) { stores_[&thread].push_back(group.store); }
+void WatchMemory::bulk_committed(const Thread& thread, const BulkGroup& group) {
+  stores_[&thread].push_back(group.store);
+}
 
-void Watch::bulk_waited(const Thread& thread, uint32_t pending) {
+void WatchMemory::bulk_waited(const Thread& thread, uint32_t pending) {
   settle_stores();
   std::vector<uint32_t>& groups = stores_[&thread];
   if (groups.size() <= pending) return;

@@ -39,7 +39,7 @@ Words tensor_race(std::string_view first, std::string_view second) {
 
 /// Ordered, and the first made through the generic proxy: what the async proxy needs beside that.
 Words no_proxy_fence(std::string_view first) {
-  if (is(first, "cp.async") || is(first, "st.async"))
+  if (is(first, "cp.async") || is(first, "st.async") || is(first, "red.async"))
     return {
         "PROXY",
         fmt::format("they are ordered, but {} writes through the generic proxy and the second goes through the async "
@@ -93,7 +93,9 @@ Words words_for(const Conflict& conflict, bool tensor, std::string_view first, s
     case Conflict::Kind::uninitialised:
       if (tensor) return uninitialised_tensor(conflict, second);
       return {"UNINIT-SMEM", "nobody has written what is read", "load or store these bytes before they are read"};
-    case Conflict::Kind::update_order: break;
+    case Conflict::Kind::update_order:
+      return {"RACE-SMEM", "nothing orders the two, and an operation of scope .cta sees none of another CTA's threads",
+              "an operation on memory that several CTAs of the cluster use has scope cluster, or a wider one"};
   }
   return {};
 }
@@ -109,20 +111,20 @@ const char* proxy_text(Proxy proxy) {
 
 }  // namespace
 
-OtherSide Watch::side_of(const Record& record, bool writes) const {
+OtherSide WatchNotes::side_of(const Record& record, bool writes) const {
   const Site& site = sites_[record.site];
   std::string what = fmt::format("{} {}{}", site.operation, writes ? "writes" : "reads", proxy_text(record.proxy));
   if (!site.object.empty()) what += fmt::format(", for {}", site.object);
   return {std::move(what), site.warp, record.lanes != 0 ? record.lanes : site.lanes, site.pc};
 }
 
-Record Watch::placed(Record record, const Shadow& shadow, uint32_t offset) const {
+Record WatchNotes::placed(Record record, const Shadow& shadow, uint32_t offset) const {
   if (record.gathered)
     record.site = units_[static_cast<size_t>(&shadow - shared_.data())][offset / LineSet::unit_bytes].site;
   return record;
 }
 
-const Barrier* Watch::slot_barrier(const Shadow& shadow, uint32_t offset) const {
+const Barrier* WatchNotes::slot_barrier(const Shadow& shadow, uint32_t offset) const {
   const std::map<uint32_t, Slot>& slots = slots_[static_cast<size_t>(&shadow - shared_.data())];
   auto slot = slots.upper_bound(offset);
   if (slot == slots.begin()) return nullptr;
@@ -132,13 +134,13 @@ const Barrier* Watch::slot_barrier(const Shadow& shadow, uint32_t offset) const 
   return known.barrier;
 }
 
-std::string Watch::slot_of(const Shadow& shadow, uint32_t offset) const {
+std::string WatchNotes::slot_of(const Shadow& shadow, uint32_t offset) const {
   const Barrier* const barrier = slot_barrier(shadow, offset);
   return barrier == nullptr ? std::string() : fmt::format(" (ring {}, slot {})", barrier->ring, barrier->stage);
 }
 
 /// Where the warp that still reads a slot gave it back, if it did.
-std::optional<OtherSide> Watch::release_of(const Shadow& shadow, const Conflict& conflict) const {
+std::optional<OtherSide> WatchNotes::release_of(const Shadow& shadow, const Conflict& conflict) const {
   const Barrier* const full = slot_barrier(shadow, conflict.at);
   if (conflict.kind != Conflict::Kind::race || conflict.earlier_writes || full == nullptr || full->side != 0) return {};
   const Barrier* const empty = isa::find_barrier(*full->cta, full->offset + full->stages * 8);
@@ -153,7 +155,7 @@ std::optional<OtherSide> Watch::release_of(const Shadow& shadow, const Conflict&
   return {};
 }
 
-void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow* shared) {
+void WatchNotes::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow* shared) {
   const bool tensor = shared == nullptr;
   Conflict conflict = found;
   if (!tensor) conflict.earlier = placed(conflict.earlier, *shared, conflict.at);
@@ -185,10 +187,14 @@ void Watch::report(Pc pc, const Warp& warp, const Conflict& found, const Shadow*
         conflict.later.proxy == Proxy::async ? "a fence.proxy.async of the thread that made the first comes before it"
                                              : "the wait acquires from it (mbarrier_wait<Scope::cluster>)");
   }
-  stop(cluster_, &warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides));
+  const bool equal_stores = conflict.kind == Conflict::Kind::race && !tensor && conflict.earlier_writes &&
+                            conflict.later_writes && conflict.later.same && !conflict.later.updates() &&
+                            !conflict.earlier.updates();
+  stop(cluster_, &warp, lanes, pc, words.code, std::move(message), {words.fix}, std::move(sides),
+       equal_stores ? Concern::equal_stores : Concern::any);
 }
 
-std::string Watch::text_of(const Mute& mute) const {
+std::string WatchNotes::text_of(const Mute& mute) const {
   if (mute.barrier == cluster_barrier_)
     return "arrives at the cluster barrier with .relaxed, which tells nothing of what its threads did";
   return fmt::format(
@@ -197,12 +203,12 @@ std::string Watch::text_of(const Mute& mute) const {
       name_of(mute.barrier), barriers_[mute.barrier].barrier->cta->rank);
 }
 
-std::string Watch::name_of(Order::BarrierId id) const {
+std::string WatchNotes::name_of(Order::BarrierId id) const {
   const BarrierNotes& notes = barriers_[id];
   return notes.barrier != nullptr ? notes.barrier->name() : notes.name;
 }
 
-void Watch::report(const Order::Violation& violation) {
+void WatchNotes::report(const Order::Violation& violation) {
   const std::string barrier = name_of(violation.barrier);
   std::string message, fix;
   const char* code = "PHASE-AMBIG";
