@@ -3,7 +3,7 @@
 #   headers   include/, the CMake package and pkg-config files
 #   static    libwarploom.a
 #   shared    libwarploom.so
-#   cli       bin/warploom and bin/warploom-hints, where they are built
+#   cli       bin/warploom and bin/warploom-hints, where they are built, and the CUDA runtime for `warploom ptx run`
 #   gpu       libwarploom_gpu.a and libwarploom_gpu_c.so, in a build with CUDA
 #   docs      share/doc/warploom
 #   examples  share/warploom/examples, a project of its own
@@ -69,10 +69,17 @@ foreach(target warploom_cli warploom_hints)
   endif()
 endforeach()
 
+# The CUDA runtime that `warploom ptx run` has programs load.
+if(TARGET warploom_cudart)
+  install(TARGETS warploom_cudart LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/warploom/cudart" COMPONENT cli
+          NAMELINK_SKIP OPTIONAL)
+endif()
+
 # What an installation takes: of programs, those that are built. `cmake --build build --target warploom_installable`
 add_custom_target(warploom_installable DEPENDS warploom $<TARGET_NAME_IF_EXISTS:warploom_shared>
   $<TARGET_NAME_IF_EXISTS:warploom_line_table>
-  $<TARGET_NAME_IF_EXISTS:warploom_cli> $<TARGET_NAME_IF_EXISTS:warploom_hints>)
+  $<TARGET_NAME_IF_EXISTS:warploom_cli> $<TARGET_NAME_IF_EXISTS:warploom_cudart>
+  $<TARGET_NAME_IF_EXISTS:warploom_hints>)
 
 # ---- headers, and what finds them
 

@@ -20,7 +20,8 @@ function(warploom_library target kind)
   target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   target_compile_features(${target} INTERFACE cxx_std_20)
   target_compile_options(${target} INTERFACE ${warploom_kernel_options})
-  target_link_libraries(${target} PRIVATE Boost::context fmt::fmt PkgConfig::LIBDW Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(${target} PRIVATE
+    Boost::context fmt::fmt PkgConfig::LIBDW PkgConfig::LIBZSTD PkgConfig::LIBLZ4 Threads::Threads ${CMAKE_DL_LIBS})
   # Whatever it is in is never unloaded: signal handlers stay behind.
   if(kind STREQUAL "STATIC")
     target_link_options(${target} INTERFACE "LINKER:-z,nodelete")
@@ -30,4 +31,16 @@ function(warploom_library target kind)
       "LINKER:-Bsymbolic,-z,nodelete,-z,defs,--compress-debug-sections=zlib,--version-script=${exports}")
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${exports}")
   endif()
+endfunction()
+
+# warploom_shows_functions(<program>)
+#
+# A program that loads translated PTX has all of the library in it, and shows what the headers declare: that is what
+# translated code calls.
+function(warploom_shows_functions target)
+  target_link_options(${target} PRIVATE
+    "LINKER:--whole-archive,$<TARGET_FILE:warploom>,--no-whole-archive"
+    "LINKER:--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/shown.list")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
+    "${PROJECT_SOURCE_DIR}/cmake/shown.list" "$<TARGET_FILE:warploom>")
 endfunction()

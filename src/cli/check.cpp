@@ -123,7 +123,8 @@ Json json_of(const ProblemVerdict& verdict) {
             {"schedules", verdict.exploration.done},
             {"explored", explored(verdict)},
             {"depends_on", points},
-            {"suppressed", verdict.suppressed}};
+            {"suppressed", verdict.suppressed},
+            {"warnings", verdict.warnings.size()}};
   if (verdict.launched.processors != 0) json["processors"] = verdict.launched.processors;
   if (!verdict.good()) json["schedule"] = verdict.schedule.text();
   if (verdict.kind == loom::Verdict::Kind::fails) json["report"] = Json::parse(to_json(verdict.report));

@@ -9,6 +9,7 @@
 
 #include "bench/program.hpp"
 #include "cli/commands.hpp"
+#include "cli/ptx.hpp"
 #include "cli/tell.hpp"
 #include "cli/text.hpp"
 #include "cli/values.hpp"
@@ -127,8 +128,10 @@ std::string why_no_command(const CLI::App& app, const std::vector<std::string>& 
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
   std::string text = error.what();
   const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  const std::string help = chosen.empty() ? "warploom --help" : fmt::format("warploom {} --help", command.get_name());
+  const bool below = !chosen.empty() && !chosen.front()->get_subcommands().empty();
+  const CLI::App& command = chosen.empty() ? app : below ? *chosen.front()->get_subcommands().front() : *chosen.front();
+  const std::string help =
+      chosen.empty() ? "warploom --help" : fmt::format("warploom {}{} --help", below ? "ptx " : "", command.get_name());
   const std::string extra = text.substr(std::min(text.rfind(' ') + 1, text.size()));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || !extra.starts_with("--"))
     return fmt::format("{} ({} lists what is possible)", text, help);
@@ -142,7 +145,9 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app) {
 
 bool wants_json(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const auto options_end = std::find(words.begin(), words.end(), "--");
+  const size_t own = own_words({words.begin(), words.end()});
+  const auto all_end = words.begin() + static_cast<std::ptrdiff_t>(own);
+  const auto options_end = std::find(words.begin(), all_end, "--");
   return std::find(words.begin(), options_end, "--json") != options_end && words.front() != "bench";
 }
 
@@ -196,6 +201,11 @@ int run_command_line(int argc, char** argv) {
   problem_options(*plan_command, plan);
   plan_command->add_option("--on", plan.on, "The chip: loom:sm90, loom:sm100, or gpu: this one; default as for run");
 
+  PtxArguments ptx;
+  CLI::App* ptx_command =
+      app.add_subcommand("ptx", "Kernels of other compilers: runs and checks PTX and CUDA programs");
+  const PtxCommands ptx_commands = ptx_options(*ptx_command, ptx);
+
   bench::Arguments bench;
   CLI::App* bench_command = app.add_subcommand("bench", bench::description);
   bench::add_options(*bench_command, bench);
@@ -215,13 +225,24 @@ int run_command_line(int argc, char** argv) {
   CLI::App* demo_command = app.add_subcommand("demo", "Three acts: a run, a report, what to try next");
 
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) be_strict(*command);
+  for (CLI::App* command : {ptx_commands.info, ptx_commands.launch, ptx_commands.run, ptx_commands.check})
+    be_strict(*command);
   const bool json = wants_json(argc, argv);
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  // What follows the program of `ptx run` is the program's.
+  const size_t own = own_words(words);
+  ptx.program.assign(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
+  if (!ptx.program.empty() && ptx.program.front() == "--") ptx.program.erase(ptx.program.begin());
+  words.resize(own);
   if (std::string reason = why_no_command(app, words); !reason.empty()) return bad(reason, json);
   try {
-    if (const std::string word = command_word(words); !word.empty())
+    if (const std::string word = command_word(words); word == "ptx") {
+      for (const CLI::App* command : ptx_command->get_subcommands([](const CLI::App*) { return true; }))
+        if (words.size() > 1 && words[1] == command->get_name()) refuse_odd_values(*command, words);
+    } else if (!word.empty()) {
       refuse_odd_values(*app.get_subcommand(word), words);
-    app.parse(argc, argv);
+    }
+    app.parse(static_cast<int>(own) + 1, argv);
   } catch (const BadValue& error) {
     return bad(error.what(), json);
   } catch (const CLI::ParseError& error) {
@@ -239,6 +260,13 @@ int run_command_line(int argc, char** argv) {
   if (*check_command) return cli::check(check, how);
   if (*mutate_command) return cli::mutate(mutate, mutate_how);
   if (*plan_command) return cli::plan(plan);
+  if (*ptx_command) {
+    const CLI::App& chosen = *ptx_command->get_subcommands().front();
+    ptx.given = given_to(chosen);
+    ptx.check |= *ptx_commands.check ? true : false;
+    if (*ptx_commands.info) return ptx_info(ptx);
+    return *ptx_commands.launch ? ptx_launch(ptx) : ptx_run(ptx);
+  }
   if (*bench_command) return bench::run(bench);
   if (*machine_command) return machine(machine_json);
   if (*kernels_command) return kernels(kernels_json);

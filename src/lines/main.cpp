@@ -1,5 +1,6 @@
-// warploom-line-table: writes the table of lines that the installed libwarploom.a carries (loom/report/line_table.hpp), of the
-// shared library that was linked from the same objects. A step of `cmake --install` (cmake/compact_static.cmake).
+// warploom-line-table: writes the table of lines that the installed libwarploom.a carries (loom/report/line_table.hpp),
+// of the shared library that was linked from the same objects. A step of `cmake --install`
+// (cmake/compact_static.cmake).
 #include <cstdio>
 #include <fstream>
 

@@ -42,7 +42,7 @@ std::map<std::string, Documented> documented() {
 
 /// "a", "b.c", "list[].d"; what has a page of its own is one field.
 void fields_of(const json& value, const std::string& path, std::set<std::string>& fields) {
-  if (path == "report" || path == "verdicts[]") {
+  if (path == "report" || path == "verdicts[]" || path == "modules[]") {
     fields.insert(path);
   } else if (value.is_object()) {
     for (const auto& [name, field] : value.items()) fields_of(field, path.empty() ? name : path + "." + name, fields);
@@ -80,6 +80,8 @@ TEST(CliJson, EveryDocumentIsAsThePageSays) {
   auto page = documented();
   const warploom::test::Folder folder;
   const std::string shape = " gemm --m 64 --n 64 --k 200 --json";
+  const std::string add = WARPLOOM_TEST_DATA "/add.ptx";
+  const std::string launch = "ptx launch --json " + add + " --grid 2 --block 32 --arg f32[64]:iota --arg f32[64]:2";
   const std::pair<std::string, std::string> commands[] = {
       {"`warploom run`", "run" + shape + " --timeline --out " + folder.file("d")},
       {"`warploom run`", "run blockwise-fp8 --m 8 --n 8 --k 8 --json --config e4m3-blocks-128x128-2sm-2x1"},
@@ -92,6 +94,10 @@ TEST(CliJson, EveryDocumentIsAsThePageSays) {
       {"`warploom check`", "check" + shape + " --sms 0 --beta 0 --mutate drop@5"},
       {"`warploom mutate`", "mutate gemm --m 8 --n 8 --k 8 --unchecked --schedule eager --json"},
       {"`warploom plan`", "plan gemm --json"},
+      {"`warploom ptx info`", "ptx info --json " + add},
+      {"`warploom ptx launch`", launch + " --timeline --arg f32[64]:zero,print=2 --arg i32:64"},
+      {"`warploom ptx launch`", launch + " --arg f32[60]:zero --arg i32:64"},
+      {"`warploom ptx launch`", launch + " --check --explore --arg f32[64]:zero --arg i32:64"},
       {"`warploom kernels`", "kernels --json"},
       {"`warploom machine`", "machine --json"},
       {"`warploom explain`", "explain RACE-SMEM --json"},
@@ -119,7 +125,14 @@ TEST(CliJson, ErrorsAreDocumentsWhateverTheBytes) {
            {"check", "gemm", "--json", "--suppress", "DEADLOCK@" + bytes},
            {"check", "gemm", "--json", "--resume", "/nowhere/" + bytes},
            {"explain", bytes, "--json"},
-           {"plan", bytes, "--json"}}) {
+           {"plan", bytes, "--json"},
+           {"ptx", bytes, "--json"},
+           {"ptx", "info", bytes, "--json"},
+           {"ptx", "launch", WARPLOOM_TEST_DATA "/add.ptx", "--json", "--kernel", bytes},
+           {"ptx", "launch", WARPLOOM_TEST_DATA "/add.ptx", "--json", "--arg", bytes},
+           {"ptx", "launch", WARPLOOM_TEST_DATA "/add.ptx", "--json", "--grid", bytes},
+           {"ptx", "run", "--json", "--suppress", bytes, "true"},
+           {"ptx", "run", "--json", bytes}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.signal, 0) << words[1];
     EXPECT_EQ(ended.code, 2) << ended.out << ended.error;

@@ -93,7 +93,7 @@ TEST(CliValues, ASkewThatTheClusterDoesNotHaveIsBadInput) {
 }
 
 TEST(CliValues, WhoMistypesIsToldWhatIsNear) {
-  expect_refused({}, "name a command: run, check, mutate, plan, bench, machine, kernels, explain and demo");
+  expect_refused({}, "name a command: run, check, mutate, plan, ptx, bench, machine, kernels, explain and demo");
   expect_refused({"mutat"}, "there is no command 'mutat'; the nearest are mutate");
   expect_refused({"frob"}, "there is no command 'frob'; the nearest are ");
   expect_refused({"run", "gemm", "--tensor", "x"}, "the nearest are --tensors");
