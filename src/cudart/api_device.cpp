@@ -20,8 +20,6 @@ struct EventHandle {
 
 namespace {
 
-constexpr int version = 13000;
-
 Status settle() {
   return guarded([](Device& device) { return device.report(device.settle()); });
 }
@@ -183,11 +181,11 @@ WARPLOOM_CUDA(cudaDeviceGetAttribute, (int* value, int attribute, int number)) {
   });
 }
 WARPLOOM_CUDA(cudaDriverGetVersion, (int* number)) {
-  *number = version;
+  *number = driver_version;
   return Status::success;
 }
 WARPLOOM_CUDA(cudaRuntimeGetVersion, (int* number)) {
-  *number = version;
+  *number = runtime_version;
   return Status::success;
 }
 WARPLOOM_CUDA(cudaDeviceSynchronize, ()) { return settle(); }

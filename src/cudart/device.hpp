@@ -22,6 +22,10 @@
 
 namespace warploom::cudart {
 
+/// CUDA 13.0, and a driver newer than those for which programs change the bytes of a tensor map behind its encoding
+/// (13.1 and older).
+inline constexpr int runtime_version = 13000, driver_version = 13020;
+
 /// What the program was compiled to: one fat binary, with a PTX text for each architecture.
 struct Binary {
   const void* wrapper = nullptr;

@@ -66,8 +66,8 @@ DriverStatus encode_im2col(void* map, int type, uint32_t rank, void* address, co
   return encode(map, args, "cuTensorMapEncodeIm2col");
 }
 
-DriverStatus driver_version(int* version) {
-  *version = 13000;
+DriverStatus get_driver_version(int* version) {
+  *version = driver_version;
   return DriverStatus::success;
 }
 DriverStatus init(unsigned) { return DriverStatus::success; }
@@ -89,7 +89,7 @@ Status entry_point(const char* name, void** function, int* result) {
   static const Entry entries[] = {
       {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&encode_tiled)},
       {"cuTensorMapEncodeIm2col", reinterpret_cast<void*>(&encode_im2col)},
-      {"cuDriverGetVersion", reinterpret_cast<void*>(&driver_version)},
+      {"cuDriverGetVersion", reinterpret_cast<void*>(&get_driver_version)},
       {"cuInit", reinterpret_cast<void*>(&init)},
       {"cuGetErrorString", reinterpret_cast<void*>(&error_text)},
       {"cuGetErrorName", reinterpret_cast<void*>(&error_name)},

@@ -36,6 +36,8 @@ int cudaDeviceGetAttribute(int*, int, int);
 int cudaFuncSetAttribute(const void*, int, int);
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
 int cudaGraphCreate(void**, unsigned);
+int cudaRuntimeGetVersion(int*);
+int cudaDriverGetVersion(int*);
 int cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 }
 
@@ -121,6 +123,10 @@ int run(const std::string& scenario) {
     cudaDeviceGetAttribute(&major, 75, 0);
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &stub, 256, 0);
     std::printf("%d SMs, capability %d, %d blocks\n", processors, major, blocks);
+    int runtime = 0, driver = 0;
+    cudaRuntimeGetVersion(&runtime);
+    cudaDriverGetVersion(&driver);
+    std::printf("runtime %d, driver %d\n", runtime, driver);
     say("shared", cudaFuncSetAttribute(&stub, 8, 232449));
     return 5;
   }
