@@ -87,7 +87,7 @@ for name, chip in EXAMPLES.items():
 
 if not only:
     done = run(["g++", "-std=c++20", "-fsyntax-only", f"-I{tree / 'src'}", f"-I{cuda / 'include'}",
-                tree / "tests/cudart/interface_check.cpp"])
+                tree / "tests/cudart/programs/interface_check.cpp"])
     expect("declarations are those of the CUDA headers", done.returncode == 0, done.stdout)
 
     def names(library):
