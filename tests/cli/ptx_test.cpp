@@ -73,7 +73,9 @@ TEST(PtxLaunch, AFindingNamesTheSourceLineAndThePtxLine) {
       launch(shape + "--arg 'f32[100]:iota' --arg 'f32[100]:2' --arg 'f32[90]:zero' --arg i32:100");
   EXPECT_EQ(output.code, 1) << output.text;
   EXPECT_TRUE(says(output, "error OOB-GLOBAL")) << output.text;
-  EXPECT_TRUE(says(output, "add.cu:8 (data/add.ptx:49)")) << output.text;
+  // How much of the path is there depends on where the tree lies.
+  EXPECT_TRUE(says(output, "  add.cu:8 (")) << output.text;
+  EXPECT_TRUE(says(output, "data/add.ptx:49)")) << output.text;
 }
 
 TEST(PtxLaunch, JsonHasTheRun) {
