@@ -84,12 +84,18 @@ constexpr Form rows[] = {
     {"tanh.approx.{f16x2,bf16x2}", "d a", "pairs<tanh_half<$H>>($1)"},
 
     // comparisons
-    {"setp." COMPARE ".ftz?.{f32,f64,f16,bf16}", "PP a a", {}, emit_setp},
-    {"setp." COMPARE ".{and,or,xor}.ftz?.{f32,f64,f16,bf16}", "PP a a p", {}, emit_setp},
-    {"setp." COMPARE ".ftz?.{f16x2,bf16x2}", "PP a a", {}, emit_setp},
-    {"setp." COMPARE ".{and,or,xor}.ftz?.{f16x2,bf16x2}", "PP a a p", {}, emit_setp},
-    {"set." COMPARE ".ftz?.{u32,s32,f32}.{f32,f64,f16,bf16}", "d.0 a a", {}, emit_set},
-    {"set." COMPARE ".{and,or,xor}.ftz?.{u32,s32,f32}.{f32,f64,f16,bf16}", "d.0 a a p", {}, emit_set},
+    {"setp." COMPARE ".ftz?.{f32,f16}", "PP a a", {}, emit_setp},
+    {"setp." COMPARE ".{f64,bf16}", "PP a a", {}, emit_setp},
+    {"setp." COMPARE ".{and,or,xor}.ftz?.{f32,f16}", "PP a a p", {}, emit_setp},
+    {"setp." COMPARE ".{and,or,xor}.{f64,bf16}", "PP a a p", {}, emit_setp},
+    {"setp." COMPARE ".ftz?.f16x2", "PP a a", {}, emit_setp},
+    {"setp." COMPARE ".bf16x2", "PP a a", {}, emit_setp},
+    {"setp." COMPARE ".{and,or,xor}.ftz?.f16x2", "PP a a p", {}, emit_setp},
+    {"setp." COMPARE ".{and,or,xor}.bf16x2", "PP a a p", {}, emit_setp},
+    {"set." COMPARE ".ftz?.{u32,s32,f32}.{f32,f16}", "d.0 a a", {}, emit_set},
+    {"set." COMPARE ".{u32,s32,f32}.{f64,bf16}", "d.0 a a", {}, emit_set},
+    {"set." COMPARE ".{and,or,xor}.ftz?.{u32,s32,f32}.{f32,f16}", "d.0 a a p", {}, emit_set},
+    {"set." COMPARE ".{and,or,xor}.{u32,s32,f32}.{f64,bf16}", "d.0 a a p", {}, emit_set},
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ uint64_t float_operation(const Opcode& opcode, const Format& f, const Inputs& ra
   if (base == "rcp") value = exact_quotient(1, a);
   if (base == "sqrt") value = exact_root(a);
   result = encode(value, f, rounding(opcode));
-  if (base == "fma" && f.total() == 64) {
+  if ((base == "fma" || base == "mad") && f.total() == 64) {
     const double r = std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c));
     std::memcpy(&result, &r, 8);
     if (std::isnan(r)) result = f.nan();
@@ -232,7 +232,13 @@ std::optional<Answer> evaluate(const Opcode& opcode, const Inputs& in, uint64_t 
   const auto integer = [&](Wide value) { return Answer{cut(value, width)}; };
   const Wide a = number(in[0], type), b = number(in[1], type), c = number(in[2], type);
 
-  if (base == "cvt") return convert(opcode, in);
+  if (base == "cvt") {
+    std::optional<Answer> answer = convert(opcode, in);
+    // A signed result fills the register, of which there is none with 8 bits.
+    if (answer && type_named(opcode.parts[opcode.parts.size() - 2]) == Type::s8)
+      answer->value = cut(number(answer->value, Type::s8), 16);
+    return answer;
+  }
   if (opcode.has("approx") || opcode.has("full")) return approximation(opcode, in);
   if (base == "setp") {
     if (is_pair(type)) return std::nullopt;
